@@ -1,0 +1,71 @@
+"""What a verdict does to the store. A store carries these out in order, in one transaction."""
+
+from dataclasses import dataclass
+
+from graspd.nostr.event import Event
+from graspd.types import Address, EventId, PubKey, UnixTime
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Store and serve an event."""
+
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Erase:
+    """Serve an event no longer, and remember its id as gone."""
+
+    id: EventId
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Remember as gone an event that would have been taken but for a deletion or vanish request."""
+
+    id: EventId
+    pubkey: PubKey
+
+
+@dataclass(frozen=True, slots=True)
+class Bury:
+    """Remember that an author asked for this id to be deleted."""
+
+    id: EventId
+    pubkey: PubKey
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseFloor:
+    """Take no version of an address up to this one again. `seen`: some version of it was here, or came."""
+
+    address: Address
+    created_at: UnixTime
+    id: EventId
+    seen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """Erase everything of an author up to a time and take nothing of it again; raise the floors of its addresses."""
+
+    pubkey: PubKey
+    until: UnixTime
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Keep a request that concerns nothing here yet, without serving it."""
+
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Hold a request no longer."""
+
+    id: EventId
+
+
+Change = Put | Erase | Miss | Bury | RaiseFloor | Forget | Hold | Release

@@ -1,0 +1,149 @@
+"""What must be known to judge a batch, and what is known.
+
+The store answers an `Inquiry` with `Facts` in a few indexed look-ups for the whole batch. As events of the batch are
+accepted, `Facts.put` adds them, so that the events of one batch see each other.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, assert_never
+
+from graspd.nostr.event import Event, version_rank
+from graspd.nostr.kinds import ANNOUNCEMENT, DELETION, STATE, VANISH
+from graspd.nostr.nip34 import Announcement, read_announcement
+from graspd.nostr.tags import referenced_addresses, referenced_ids
+from graspd.rules.changes import Bury, Change, Erase, Forget, Hold, Miss, Put, RaiseFloor, Release
+from graspd.types import Address, EventId, PubKey, UnixTime
+
+
+class Version(NamedTuple):
+    """One version of a replaceable event."""
+
+    created_at: UnixTime
+    id: EventId
+
+
+class Floor(NamedTuple):
+    """The version of an address below which nothing is taken; `seen` where some version of it was here, or came."""
+
+    created_at: UnixTime
+    id: EventId
+    seen: bool
+
+
+class Held(NamedTuple):
+    """What we know of a stored event without reading it."""
+
+    pubkey: PubKey
+    kind: int
+    address: Address | None
+    created_at: UnixTime
+
+
+@dataclass(slots=True)
+class Inquiry:
+    """The questions that a batch raises."""
+
+    ids: set[EventId] = field(default_factory=set)  # of the batch itself
+    related_ids: set[EventId] = field(default_factory=set)
+    addresses: set[Address] = field(default_factory=set)  # of the batch itself
+    related_addresses: set[Address] = field(default_factory=set)
+    identifiers: set[str] = field(default_factory=set)  # of announcements and states
+    authors: set[PubKey] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Facts:
+    """The answers."""
+
+    held: dict[EventId, Held] = field(default_factory=dict)
+    versions: dict[Address, Version] = field(default_factory=dict)  # the version we hold of an address
+    tagged_ids: set[EventId] = field(default_factory=set)  # of the batch, those a stored event speaks of
+    tagged_addresses: set[Address] = field(default_factory=set)
+    announcements: dict[str, dict[PubKey, Announcement]] = field(default_factory=dict)  # by identifier and author
+    gone: dict[EventId, PubKey] = field(default_factory=dict)
+    buried: set[tuple[EventId, PubKey]] = field(default_factory=set)
+    floors: dict[Address, Floor] = field(default_factory=dict)
+    vanished: dict[PubKey, UnixTime] = field(default_factory=dict)
+    present_authors: set[PubKey] = field(default_factory=set)  # who has, or had, an event here
+    waiting: dict[PubKey, list[Event]] = field(default_factory=dict)  # held deletion and vanish requests
+
+    def put(self, event: Event) -> None:
+        """Take an accepted event into account for those that follow it in the batch."""
+        self.held[event.id] = Held(event.pubkey, event.kind, event.address, event.created_at)
+        self.present_authors.add(event.pubkey)
+        if event.address is not None:
+            self.versions[event.address] = Version(event.created_at, event.id)
+        if event.kind == ANNOUNCEMENT:
+            self.announcements.setdefault(event.identifier, {})[event.pubkey] = read_announcement(event)
+        if event.kind != DELETION:
+            self.tagged_ids.update(referenced_ids(event))
+            self.tagged_addresses.update(referenced_addresses(event))
+
+    def apply(self, change: Change) -> None:
+        """Follow one change of a segment. Forget and Hold end their segment: nothing after them asks these facts."""
+        match change:
+            case Put(event):
+                self.put(event)
+            case Erase(event_id):
+                was = self.held.pop(event_id, None)
+                if was is not None:
+                    self._forget_version(event_id, was)
+            case Miss(event_id, pubkey):
+                self.gone[event_id] = pubkey
+            case Bury(event_id, pubkey):
+                self.buried.add((event_id, pubkey))
+            case RaiseFloor(address, created_at, event_id, seen):
+                self.floors[address] = raised(self.floors.get(address), Floor(created_at, event_id, seen))
+            case Release(event_id):
+                for requests in self.waiting.values():
+                    requests[:] = [request for request in requests if request.id != event_id]
+            case Forget() | Hold():
+                pass
+            case _:
+                assert_never(change)
+
+    def _forget_version(self, event_id: EventId, was: Held) -> None:
+        self.gone[event_id] = was.pubkey
+        if was.address is not None and self.versions.get(was.address) == (was.created_at, event_id):
+            del self.versions[was.address]
+
+
+def raised(floor: Floor | None, to: Floor) -> Floor:
+    """The higher of two floors: the later second, at equal seconds the lower id, which is the version that stays."""
+    if floor is None:
+        return to
+    created_at, event_id, _ = min(floor, to, key=lambda one: version_rank(one.created_at, one.id))
+    return Floor(created_at, event_id, floor.seen or to.seen)
+
+
+def inquiry_of(events: list[Event]) -> Inquiry:
+    """What must be known to judge these events."""
+    asked = Inquiry()
+    for event in events:
+        asked.ids.add(event.id)
+        asked.authors.add(event.pubkey)
+        address = event.address
+        if address is not None:
+            asked.addresses.add(address)
+        if event.kind in (ANNOUNCEMENT, STATE):
+            asked.identifiers.add(event.identifier)
+        if event.kind == VANISH:
+            continue
+        asked.related_ids.update(referenced_ids(event))
+        asked.related_addresses.update(referenced_addresses(event))
+    return asked
+
+
+def segments(events: list[Event]) -> list[list[Event]]:
+    """A batch cut so that each deletion or vanish request stands alone.
+
+    They change more of the store than the facts of a batch can follow, so what comes after them asks anew.
+    """
+    cut: list[list[Event]] = []
+    for event in events:
+        sweeps = event.kind in (DELETION, VANISH)
+        if sweeps or not cut or cut[-1][-1].kind in (DELETION, VANISH):
+            cut.append([event])
+        else:
+            cut[-1].append(event)
+    return cut

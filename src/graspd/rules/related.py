@@ -1,0 +1,37 @@
+"""Everything that is said about a repository, an event about one, or is spoken of there."""
+
+from graspd.nostr.event import Event
+from graspd.nostr.kinds import ANNOUNCEMENT
+from graspd.nostr.relay_url import is_service_relay
+from graspd.nostr.tags import referenced_addresses, referenced_ids
+from graspd.rules.facts import Facts
+from graspd.rules.policy import Policy
+from graspd.rules.verdict import STORED, Reason, Verdict
+from graspd.types import Address, PubKey
+
+
+def judge_related(event: Event, facts: Facts, policy: Policy) -> Verdict:
+    """Whether the event tags something we have, or something we have tags it."""
+    if any(address in facts.versions and not _is_blocked(address, policy) for address in referenced_addresses(event)):
+        return STORED
+    if any(event_id in facts.held for event_id in referenced_ids(event)):
+        return STORED
+    if event.id in facts.tagged_ids or event.address in facts.tagged_addresses:
+        return STORED
+    return Verdict(Reason.UNRELATED, "the event tags no repository or event that is here, and none here tags it")
+
+
+def judge_grasp_list(event: Event, facts: Facts, policy: Policy) -> Verdict:
+    """A user's list of GRASP servers is of use here where it names us or its author takes part here."""
+    if event.pubkey in facts.present_authors:
+        return STORED
+    if any(is_service_relay(value, policy.domain) for value in event.tag_values("g")):
+        return STORED
+    return Verdict(Reason.CONCERNS_OTHERS, "the list does not name this service and its author has nothing here")
+
+
+def _is_blocked(address: Address, policy: Policy) -> bool:
+    kind, pubkey, identifier = address.split(":", 2)
+    if pubkey in policy.blocked_authors:
+        return True
+    return kind == str(ANNOUNCEMENT) and (PubKey(pubkey), identifier) in policy.blocked_repositories
