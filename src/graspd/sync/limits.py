@@ -1,0 +1,104 @@
+"""Every duration, count and threshold of the engine, each with its reason. Settings set them; nothing else does."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SyncLimits:
+    """Defaults are the papers' where they have one; seconds unless the name says otherwise."""
+
+    # The own relay
+    window_s: float = 5.0  # gathers a burst of new items into one plan; starts at the first event and is not extended
+    own_reread_delay_s: float = 2.0  # a feed that keeps lagging must not turn into a loop of readings
+
+    # When a link is made again
+    quick_reconnect_s: int = 900  # away for up to this long: what was missed is asked for by time
+    since_margin_s: int = 900  # `since` looks at created_at: events signed earlier and sent later need room
+    daily_s_min: int = 23 * 3600  # the daily sync comes at a random time, so that servers do not call in step
+    daily_s_max: int = 25 * 3600
+
+    # Health
+    backoff_s_first: float = 5.0
+    backoff_s_max: float = 3600.0
+    backoff_jitter: float = 0.1  # share by which a delay may be longer, for the same reason as the daily spread
+    dead_after_s: int = 24 * 3600
+    dead_retry_s: float = 24 * 3600.0
+    stable_s: float = 300.0  # a link must live this long before its loss counts as the first failure again
+    dial_s_max: float = 30.0  # longer than any shell should try: a dial without an answer is a failure
+    dials_at_once_max: int = 32  # sockets and name look-ups in flight
+
+    # Rate limits of peers
+    rate_limit_s: float = 65.0  # most relays count by the minute
+    rate_limit_s_max: float = 3600.0
+    rate_limit_memory_s: float = 600.0  # another within this time after the last: twice as long
+    requests_burst: int = 60  # requests at once to a peer that has been left in peace
+    requests_per_s: float = 4.0  # and from then on
+
+    # Filters
+    filter_values: int = 100  # values a filter to begin with
+    filters_max: int = 70  # open live filters before they are consolidated
+    filters_per_request: int = 10  # what the stricter relays take in one REQ
+    message_bytes: int = 128 * 1024  # taken for granted where a peer does not say
+    message_bytes_min: int = 4096  # a peer that says less is not believed: no filter would fit
+    subscriptions: int = 20  # taken for granted where a peer does not say
+    subscriptions_for_transfers: int = 4  # of these, kept free of live filters
+
+    # Batches and transfers
+    batch_items: int = 600  # items a batch: their live filters fit one message
+    batches_at_once: int = 2  # a peer; more are planned as these end
+    transfers_at_once: int = 3  # requests a peer works on for us
+    idle_s: float = 30.0  # without progress a request has failed
+    negentropy_first_s: float = 10.0  # silence for this long after NEG-OPEN: not supported
+    retry_s_first: float = 15.0  # a batch that ended badly
+    retry_s_max: float = 3600.0
+
+    # Paged transfers
+    page_limit: int = 500  # what relays give most often
+    page_cap_min: int = 5  # a page with fewer events was not cut short: no relay caps this low
+    pages_max: int = 20_000  # a walk
+
+    # Negentropy
+    frame_bytes: int = 60_000  # in hex and JSON within the 128 KiB that relays take
+    rounds_max: int = 128
+    rounds_idle_max: int = 12  # rounds that neither name an id nor shorten the exchange
+    need_max: int = 200_000  # ids a session
+    refused_retry_s: int = 3600
+    unsupported_retry_s: int = 24 * 3600
+    range_splits_max: int = 64  # of the time range, after `blocked:`
+    fetch_ids: int = 100  # relays cap look-ups by id at about 150
+    fetch_tries: int = 2  # requests for an id that was claimed, before it is called a phantom
+    phantom_s: int = 24 * 3600  # a phantom is not asked for again within this time
+    phantoms_max: int = 1000  # a peer
+
+    # Ledger
+    claim_s: float = 20.0  # a peer that was asked for an id holds the claim this long without progress
+    recent_max: int = 50_000  # ids accepted lately: not fetched, verified or ingested again
+    in_hand_max: int = 2000  # events being ingested; no new pages are asked for above this
+
+    # Rejected events
+    rejected_max: int = 50_000  # ids remembered with their reason
+    rejected_s: int = 7 * 24 * 3600  # and for how long: the operator's rules may have changed
+    rejected_bytes_max: int = 16 * 1024 * 1024  # of events kept to be tried again without asking for them
+    retried_at_once: int = 200  # events tried again in one step
+    refetch_max: int = 5000  # ids waiting to be fetched again, a peer
+
+    # What announcements may ask of us
+    relays_per_announcement: int = 20
+    relays_per_author: int = 60
+    peers_max: int = 2000
+    repositories_max: int = 100_000
+    roots_per_repository: int = 50_000
+    roots_max: int = 1_000_000
+    repositories_per_root: int = 50  # `a` tags of one root event that count
+
+    # Budgets of misbehaviour
+    budget: float = 100.0
+    budget_per_s: float = 0.05  # regained
+    rest_s_first: float = 3600.0
+    rest_s_max: float = 24 * 3600.0
+
+    # Housekeeping
+    sweep_s: float = 60.0  # empty peers let go, rooms given away, shrunken filters rebuilt
+    save_s: float = 60.0  # between savings; a crash loses as much of what was learned, never events
+    rota_s: float = 600.0  # what cannot be live is looked at this often
+    slice_items: int = 2000  # items planned in one step, so that no step is long
