@@ -47,11 +47,26 @@ def options(description: str | None, *, events: int, rounds: int) -> argparse.Ar
     parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     parser.add_argument("--events", type=int, default=events, help=f"events in the corpus ({events})")
     parser.add_argument("--rounds", type=int, default=rounds, help=f"rounds; medians are printed ({rounds})")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the corpus (1)")
     parser.add_argument("--only", choices=(OURS, PEER), help="measure one relay alone")
+    add_common_options(parser)
+    return parser
+
+
+def add_common_options(parser: argparse.ArgumentParser) -> None:
+    """The options of every benchmark that runs our relay."""
+    parser.add_argument("--seed", type=int, default=1, help="seed of the corpus (1)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of graspd")
     parser.add_argument("--cache-dir", type=Path, default=default_cache_dir(), help="where corpora are kept")
-    return parser
+
+
+def settings_of(given: argparse.Namespace) -> dict[str, str]:
+    """What graspd is set to in this run."""
+    return {**OUR_SETTINGS, **dict(item.split("=", 1) for item in given.set)}
+
+
+def machine() -> dict[str, object]:
+    """What the figures depend on besides the code."""
+    return {"cores": os.cpu_count(), "python": platform.python_version()}
 
 
 def default_cache_dir() -> Path:
@@ -61,7 +76,7 @@ def default_cache_dir() -> Path:
 
 def run(title: str, figures: Sequence[Figure], measure: Measure, given: argparse.Namespace) -> int:
     """Hold the contest and print its outcome; the exit code."""
-    our_settings = {**OUR_SETTINGS, **dict(item.split("=", 1) for item in given.set)}
+    our_settings = settings_of(given)
     starts: dict[str, Callable[[], AbstractContextManager[RelayProcess]]] = {
         OURS: lambda: GraspdRelay(settings=our_settings),
         PEER: RustNostrRelay,
@@ -97,8 +112,9 @@ def _print_outcome(
     Console().print(table)
     print("median (least - most) over the rounds; a ratio above 1 is in our favour")
     print(", ".join(f"{name}: {value}" for name, value in settings.items()))
-    machine = {"cores": os.cpu_count(), "python": platform.python_version()}
-    print(json.dumps({"bench": title, "figures": summary, "rounds": rounds, "settings": settings, "machine": machine}))
+    print(
+        json.dumps({"bench": title, "figures": summary, "rounds": rounds, "settings": settings, "machine": machine()})
+    )
 
 
 def _spread(values: Sequence[float]) -> str:
