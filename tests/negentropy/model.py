@@ -16,7 +16,7 @@ NO_ITEMS = sha256(bytes(33)).digest()[:16]
 
 
 def varint(value: int) -> bytes:
-    digits = []
+    digits: list[int] = []
     while True:
         digits.insert(0, value % 128 + (128 if digits else 0))
         value //= 128
@@ -48,7 +48,8 @@ def read_ranges(message: bytes) -> Iterator[tuple[Bound, int, bytes]]:
         last = last + delta - 1 if delta else float("inf")
         prefix = raw(number())
         mode = number()
-        yield (last, prefix), mode, raw({0: lambda: 0, 1: lambda: 16, 2: lambda: 32 * number()}[mode]())
+        size = 32 * number() if mode == 2 else 16 * mode
+        yield (last, prefix), mode, raw(size)
 
 
 class Frame:
