@@ -1,0 +1,139 @@
+"""One commit in the making: facts read and changes carried out, in the writer's thread."""
+
+from collections.abc import Sequence
+from typing import Final, assert_never, cast
+
+import apsw
+import orjson
+
+from graspd.nostr.event import Event, load_event
+from graspd.rules.changes import Bury, Change, Erase, Forget, Hold, Miss, Put, RaiseFloor, Release
+from graspd.rules.facts import Facts, Floor, Inquiry, raised
+from graspd.store.sqlite.facts import read_facts
+from graspd.store.sqlite.keys import packed, tag_keys
+from graspd.types import Address, EventId, UnixTime
+
+# A request of a stranger that concerns nothing here costs us a row; the oldest make room.
+WAITING_MAX: Final = 10_000
+
+_PUT_EVENTS: Final = """
+    INSERT INTO event (seq, id, pubkey, created_at, kind, address, expires_at, source)
+    SELECT value ->> 0, unhex(value ->> 1), unhex(value ->> 2), value ->> 3, value ->> 4,
+           unhex(value ->> 5), value ->> 6, ?2
+    FROM json_each(?1)
+"""
+_PUT_BODIES: Final = """
+    INSERT INTO body (seq, raw) SELECT value ->> 0, substr(?2, value ->> 1, value ->> 2) FROM json_each(?1)
+"""
+_PUT_TAGS: Final = """
+    INSERT INTO tag (key, created_at, seq, kind)
+    SELECT unhex(value ->> 0), value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1)
+"""
+
+
+class SqliteTransaction:
+    """What `store.ports.Transaction` asks for."""
+
+    def __init__(self, db: apsw.Connection, next_seq: int) -> None:
+        self._db = db
+        self.next_seq = next_seq
+
+    def facts(self, inquiry: Inquiry) -> Facts:
+        """Answer the questions of a segment."""
+        return read_facts(self._db, inquiry)
+
+    def apply(self, changes: Sequence[Change], source: str) -> None:
+        """Carry out changes in order; runs of puts go in one statement a table."""
+        run: list[Event] = []
+        for change in changes:
+            if isinstance(change, Put):
+                run.append(change.event)
+                continue
+            self._put(run, source)
+            run = []
+            self._change(change)
+        self._put(run, source)
+
+    def _put(self, events: list[Event], source: str) -> None:
+        if not events:
+            return
+        rows, tags, spans, at = [], [], [], 1
+        for seq, event in enumerate(events, start=self.next_seq):
+            address = None if event.address is None else event.address.encode().hex()
+            rows.append((seq, event.id, event.pubkey, event.created_at, event.kind, address, event.expires_at))
+            tags += [(key.hex(), event.created_at, seq, event.kind) for key in tag_keys(event)]
+            spans.append((seq, at, len(event.raw)))
+            at += len(event.raw)
+        self.next_seq += len(events)
+        self._db.execute(_PUT_EVENTS, (orjson.dumps(rows).decode(), self._source(source)))
+        self._db.execute(_PUT_BODIES, (orjson.dumps(spans).decode(), b"".join(event.raw for event in events)))
+        self._db.execute(_PUT_TAGS, (orjson.dumps(tags).decode(),))
+
+    def _source(self, name: str) -> int:
+        self._db.execute("INSERT INTO source (name) VALUES (?) ON CONFLICT DO NOTHING", (name,))
+        return int(self._db.execute("SELECT seq FROM source WHERE name = ?", (name,)).get)
+
+    def _change(self, change: Bury | Erase | Forget | Hold | Miss | RaiseFloor | Release) -> None:
+        match change:
+            case Erase(event_id):
+                self._erase("id = ?", (packed(event_id),))
+            case Miss(event_id, pubkey):
+                self._run("INSERT OR IGNORE INTO gone VALUES (?, ?)", packed(event_id), packed(pubkey))
+            case Bury(event_id, pubkey):
+                self._run("INSERT OR IGNORE INTO buried VALUES (?, ?)", packed(event_id), packed(pubkey))
+            case RaiseFloor():
+                self._raise_floor(change)
+            case Forget():
+                self._forget(change)
+            case Hold(event):
+                self._hold(event)
+            case Release(event_id):
+                self._run("DELETE FROM waiting WHERE id = ?", packed(event_id))
+            case _:
+                assert_never(change)
+
+    def _erase(self, where: str, values: tuple[bytes | int, ...]) -> None:
+        self._db.execute(f"INSERT OR IGNORE INTO gone SELECT id, pubkey FROM event WHERE {where}", values)
+        erase(self._db, where, values)
+
+    def _raise_floor(self, change: RaiseFloor) -> None:
+        address = change.address.encode()
+        row = self._db.execute("SELECT created_at, id, seen FROM floor WHERE address = ?", (address,)).get
+        now = None if row is None else Floor(UnixTime(row[0]), EventId(row[1]), bool(row[2]))
+        to = raised(now, Floor(change.created_at, change.id, change.seen))
+        self._run("INSERT OR REPLACE INTO floor VALUES (?, ?, ?, ?)", address, to.created_at, to.id, int(to.seen))
+
+    def _forget(self, change: Forget) -> None:
+        pubkey = packed(change.pubkey)
+        self._run(
+            "INSERT INTO vanished VALUES (?, ?) ON CONFLICT DO UPDATE SET until = max(until, excluded.until)",
+            pubkey,
+            change.until,
+        )
+        where, values = "pubkey = ? AND created_at <= ?", (pubkey, change.until)
+        found = self._db.execute(f"SELECT address FROM event WHERE {where} AND address IS NOT NULL", values).fetchall()
+        for (address,) in cast("list[tuple[bytes]]", found):
+            self._raise_floor(RaiseFloor(Address(address.decode()), change.until, EventId(""), seen=True))
+        self._erase(where, values)
+
+    def _hold(self, event: Event) -> None:
+        self._run(
+            "INSERT OR IGNORE INTO waiting (id, pubkey, raw) VALUES (?, ?, ?)",
+            packed(event.id),
+            packed(event.pubkey),
+            event.raw,
+        )
+        self._run("DELETE FROM waiting WHERE seq <= (SELECT max(seq) FROM waiting) - ?", WAITING_MAX)
+
+    def _run(self, statement: str, *values: str | bytes | int) -> None:
+        self._db.execute(statement, values)
+
+
+def erase(db: apsw.Connection, where: str, values: tuple[bytes | int, ...]) -> None:
+    """Remove events with all that belongs to them."""
+    found = f"SELECT seq, created_at, raw FROM event JOIN body USING (seq) WHERE {where}"
+    for seq, created_at, raw in cast("list[tuple[int, int, bytes]]", db.execute(found, values).fetchall()):
+        rows = [(key, created_at, seq) for key in tag_keys(load_event(raw))]
+        db.executemany("DELETE FROM tag WHERE key = ? AND created_at = ? AND seq = ?", rows)
+        db.execute("DELETE FROM body WHERE seq = ?", (seq,))
+        db.execute("DELETE FROM event WHERE seq = ?", (seq,))
