@@ -79,9 +79,11 @@ def _read_memory(db: apsw.Connection, asked: Inquiry, facts: Facts) -> None:
         facts.waiting.setdefault(request.pubkey, []).append(request)
 
 
-def _rows(
-    db: apsw.Connection, statement: str, values: Collection[bytes] | Collection[str]
-) -> Iterator[tuple[Any, ...]]:
+def _encoded(addresses: set[Address]) -> list[bytes]:
+    return [address.encode() for address in addresses]
+
+
+def _rows(db: apsw.Connection, statement: str, values: Collection[bytes]) -> Iterator[tuple[Any, ...]]:
     """The rows of a statement about a list of values, which stands where it says {}."""
     if not values:
         return iter(())
