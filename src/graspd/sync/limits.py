@@ -39,6 +39,7 @@ class SyncLimits:
     filters_max: int = 70  # open live filters before they are consolidated
     filters_per_request: int = 10  # what the stricter relays take in one REQ
     message_bytes: int = 128 * 1024  # taken for granted where a peer does not say
+    message_bytes_max: int = 512 * 1024  # of a peer that takes more, no more is used
     message_bytes_min: int = 4096  # a peer that says less is not believed: no filter would fit
     subscriptions: int = 20  # taken for granted where a peer does not say
     subscriptions_for_transfers: int = 4  # of these, kept free of live filters
@@ -59,9 +60,11 @@ class SyncLimits:
 
     # Negentropy
     frame_bytes: int = 60_000  # in hex and JSON within the 128 KiB that relays take
-    rounds_max: int = 128
-    rounds_idle_max: int = 12  # rounds that neither name an id nor shorten the exchange
+    rounds_max: int = 1000  # a relay with small frames needs a round for every 1,800 ids
+    rounds_idle_max: int = 12  # rounds in a row that name no id: a tree of a million items is four deep
     need_max: int = 200_000  # ids a session
+    deferred_max: int = 10_000  # ids a transfer waits for another peer to deliver
+    scanned_at_once: int = 5000  # ids looked at in one step, so that no step is long
     refused_retry_s: int = 3600
     unsupported_retry_s: int = 24 * 3600
     range_splits_max: int = 64  # of the time range, after `blocked:`

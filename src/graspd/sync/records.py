@@ -10,7 +10,6 @@ from typing import Final
 
 from graspd.types import EventId, RelayUrl, RepoAddr, UnixTime
 
-
 NEVER: Final = UnixTime(0)
 
 

@@ -1,0 +1,58 @@
+"""How far one peer is synced: for each repository, ranges of its items.
+
+A repository's items stand in a fixed order (itself, then its roots as they arrived), so what is confirmed and what is
+planned (pending or confirmed) are two numbers. Pending is what lies between. In the papers: RelaySyncIndex holds the
+confirmed items, PendingSyncIndex the pending ones. Decides nothing; `plan` does.
+"""
+
+from typing import NamedTuple
+
+from graspd.sync.view import Certificate
+
+
+class Segment(NamedTuple):
+    """Items lo..hi-1 of a repository."""
+
+    repo: int
+    lo: int
+    hi: int
+
+
+class Coverage:
+    """One repository with one peer. 0 <= confirmed <= planned <= items of the repository; live likewise."""
+
+    __slots__ = ("_ahead", "confirmed", "live", "planned", "proof")
+
+    def __init__(self, confirmed: int = 0) -> None:
+        self.confirmed = confirmed
+        self.planned = confirmed
+        self.live = 0  # items whose live filters were opened on this link, or shed
+        self.proof: Certificate | None = None  # of everything confirmed
+        self._ahead: list[tuple[int, int]] = []  # confirmed out of turn, behind a batch that is still pending
+
+    def confirm(self, lo: int, hi: int, certificate: Certificate) -> None:
+        """A batch with these items has ended well."""
+        self._ahead.append((lo, hi))
+        self._ahead.sort()
+        while self._ahead and self._ahead[0][0] <= self.confirmed:
+            self.confirmed = max(self.confirmed, self._ahead.pop(0)[1])
+        self.proof = weaker(self.proof, certificate)
+
+    def unlink(self) -> None:
+        """The link is lost: nothing is pending or live any more. What was confirmed out of turn is planned again."""
+        self.planned = self.confirmed
+        self.live = 0
+        self._ahead.clear()
+
+    def clear(self) -> None:
+        """Nothing counts as confirmed any more; live filters stay as they are."""
+        self.confirmed = self.planned = 0
+        self.proof = None
+        self._ahead.clear()
+
+
+def weaker(one: Certificate | None, other: Certificate) -> Certificate:
+    """What two certificates prove together: as much as the weaker, as long ago as the older."""
+    if one is None:
+        return other
+    return min(one, other, key=lambda each: (each.proven, each.at))
