@@ -15,6 +15,7 @@ from graspd.negentropy.wire import FINGERPRINT_SIZE, ID_SIZE, U8, U64, Index, va
 Limbs = NDArray[np.uint64]  # (n, 4)
 LIMB = np.dtype("<u8")
 LIMBS = ID_SIZE // LIMB.itemsize
+BLOCK = 16_384  # ids summed at a time: what is in work stays in the cache, and memory is touched once
 
 
 def limbs(ids: U8) -> Limbs:
@@ -25,20 +26,26 @@ def limbs(ids: U8) -> Limbs:
 
 def running_sums(start: Limbs, ids: U8) -> Limbs:
     """`start` and then the sum after each id: one row more than there are ids."""
-    addends = limbs(ids)
     sums = np.empty((len(ids) + 1, LIMBS), LIMB)
     sums[0] = start
-    carry = np.zeros(len(ids) + 1, np.bool_)
-    column = np.empty(len(ids) + 1, LIMB)
+    for at in range(0, len(ids), BLOCK):
+        _add_block(sums[at : at + BLOCK + 1], limbs(ids[at : at + BLOCK]))
+    return sums
+
+
+def _add_block(sums: Limbs, addends: Limbs) -> None:
+    """Fills the rows after the first with the first plus the addends so far."""
+    carry = np.zeros(len(sums), np.bool_)
+    column = np.empty(len(sums), LIMB)
     for limb in range(LIMBS):
-        column[0] = start[limb]
+        column[0] = sums[0, limb]
         np.add(addends[:, limb], carry[1:], out=column[1:])
         # An addend of all ones swallows its carry and becomes 0; the carry goes on to the next limb.
         swallowed = carry & (column == 0)
         total = np.cumsum(column, dtype=LIMB)
         carry = (total < column) | swallowed
+        carry[0] = False
         sums[:, limb] = total
-    return sums
 
 
 def range_sums(sums: Limbs, begin: Index, end: Index) -> Limbs:

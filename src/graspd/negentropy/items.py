@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graspd.negentropy.fingerprint import LIMBS, Limbs, fingerprints, running_sums
+from graspd.negentropy.fingerprint import LIMBS, Limbs, fingerprints, limbs, running_sums
 from graspd.negentropy.wire import ID_SIZE, INFINITY, U8, U64, Bounds, Flags, Index, prefix_words, rows_less
 
 Scalar = TypeVar("Scalar", np.uint8, np.uint64)
@@ -141,14 +141,28 @@ def _ascends(created_at: U64, ids: U8) -> Flags:
 
 
 def _sorted_once(created_at: U64, ids: U8) -> tuple[U64, U8]:
-    order = np.argsort(created_at)
-    created_at, ids = created_at[order], ids[order]
+    order = _order_by_time(created_at)
+    created_at, ids = created_at[order], limbs(ids)[order].view(np.uint8)
     _sort_ties(created_at, ids)
     if len(ids) > 1:
         kept = np.concatenate((np.ones(1, np.bool_), _ascends(created_at, ids)))
         if not kept.all():
             created_at, ids = created_at[kept], ids[kept]
     return created_at, ids
+
+
+def _order_by_time(created_at: U64) -> Index:
+    n = len(created_at)
+    first = int(created_at.min(initial=INFINITY))
+    if (int(created_at.max(initial=first)) - first).bit_length() + n.bit_length() > 64:
+        return np.argsort(created_at)
+    # Sorting numbers that carry their place in their low bits is several times faster than argsort.
+    place_bits = np.uint64(n.bit_length())
+    places = (created_at - np.uint64(first)) << place_bits
+    places |= np.arange(n, dtype=np.uint64)
+    places.sort()
+    places &= np.uint64((1 << int(place_bits)) - 1)
+    return places.view(np.int64)
 
 
 def _sort_ties(created_at: U64, ids: U8) -> None:

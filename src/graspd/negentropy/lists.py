@@ -7,7 +7,7 @@ is exact and the work proportional to the length of the lists.
 
 import numpy as np
 
-from graspd.negentropy.fingerprint import limbs
+from graspd.negentropy.fingerprint import LIMBS, limbs
 from graspd.negentropy.wire import U8, Index
 
 # Ids with proof of work begin with zeros, so slots are taken from the last limbs.
@@ -28,7 +28,9 @@ def differences(ours: U8, theirs: U8) -> tuple[Index, Index]:
         table = np.full(slots, our_rest[0])
         table[our_limbs[our_rest, limb] & np.uint64(slots - 1)] = our_rest
         candidate = table[their_limbs[their_rest, limb] & np.uint64(slots - 1)]
-        equal = (our_limbs[candidate] == their_limbs[their_rest]).all(axis=1)
+        equal = np.ones(len(their_rest), np.bool_)
+        for column in range(LIMBS):
+            equal &= our_limbs[candidate, column] == their_limbs[their_rest, column]
         found = np.zeros(len(ours), np.bool_)
         found[candidate[equal]] = True
         our_rest, their_rest = our_rest[~found[our_rest]], their_rest[~equal]

@@ -62,7 +62,7 @@ class Bounds:
 class Ranges:
     """A parsed message. `payload_at` is where a fingerprint or the first id of a list stands."""
 
-    padded: U8  # the message and 32 zero bytes, so that a window never reaches past the end
+    message: U8
     bounds: Bounds
     mode: U8
     payload_at: Index
@@ -72,12 +72,18 @@ class Ranges:
         return len(self.mode)
 
     def fingerprints(self, at: Index) -> U8:
-        return sliding_window_view(self.padded, FINGERPRINT_SIZE)[self.payload_at[at]]
+        return _windows(self.message, self.payload_at[at], FINGERPRINT_SIZE)
 
     def ids(self, at: Index) -> U8:
         """The ids of the lists at these ranges, one after the other."""
-        starts = spans(self.payload_at[at], self.count[at], ID_SIZE)
-        return sliding_window_view(self.padded, ID_SIZE)[starts]
+        return _windows(self.message, spans(self.payload_at[at], self.count[at], ID_SIZE), ID_SIZE)
+
+
+def _windows(message: U8, at: Index, width: int) -> U8:
+    """`width` bytes from each position, all of which lie within the message."""
+    if not len(at):
+        return np.zeros((0, width), np.uint8)
+    return sliding_window_view(message, width)[at]
 
 
 def spans(first: Index, count: Index, step: int = 1) -> Index:
@@ -118,9 +124,10 @@ def check_version(message: bytes) -> int:
 
 def parse(message: bytes) -> Ranges:
     """The ranges of a message of our version, whose version byte has been checked."""
-    prefix_at, mode_at, ids_at, counts = (np.frombuffer(column, np.int64) for column in _scan(message))
-    padded = np.frombuffer(message + bytes(ID_SIZE), np.uint8)
-    mode = padded[mode_at]
+    prefix_at, ids_at, counts = (np.frombuffer(column, np.int64) for column in _scan(message))
+    octets = np.frombuffer(message, np.uint8)
+    mode_at = prefix_at + 1 + octets[prefix_at]
+    mode = octets[mode_at]
     is_list = mode == ID_LIST
     payload_at = mode_at + 1
     payload_at[is_list] = ids_at
@@ -128,46 +135,47 @@ def parse(message: bytes) -> Ranges:
     count[is_list] = counts
     after = payload_at + count * ID_SIZE + (mode == FINGERPRINT) * FINGERPRINT_SIZE
     varint_at = np.concatenate((np.ones(1, np.int64), after))[:-1]
-    deltas = _varints(padded, varint_at, prefix_at - varint_at)
-    bounds = Bounds(_timestamps(deltas), *_prefixes(padded, prefix_at))
+    deltas = _varints(octets, varint_at, prefix_at - varint_at)
+    bounds = Bounds(_timestamps(deltas), *_prefixes(octets, prefix_at))
     _check_ascending(bounds)
-    return Ranges(padded, bounds, mode, payload_at, count)
+    return Ranges(octets, bounds, mode, payload_at, count)
 
 
-def _scan(message: bytes) -> tuple["array[int]", "array[int]", "array[int]", "array[int]"]:
-    """Where each range keeps its prefix and mode, and each list its ids and how many.
+def _scan(message: bytes) -> tuple["array[int]", "array[int]", "array[int]"]:
+    """Where each range keeps its prefix, and each list its ids and how many.
 
     The one loop over ranges in Python: where a range begins is known only when the one before it was read.
     Arrays rather than lists, because a message of three-byte ranges would make lists thirty times its size.
     """
-    prefix_at, mode_at, ids_at, counts = array("q"), array("q"), array("q"), array("q")
+    prefix_at, ids_at, counts = array("q"), array("q"), array("q")
+    note = prefix_at.append
     pos, end = 1, len(message)
     try:
         while pos < end:
             while message[pos] > 127:
                 pos += 1
             pos += 1
-            prefix_at.append(pos)
+            note(pos)
             pos += 1 + message[pos]
-            mode_at.append(pos)
             mode = message[pos]
-            pos += 1
             if mode == FINGERPRINT:
-                pos += FINGERPRINT_SIZE
+                pos += 1 + FINGERPRINT_SIZE
+            elif mode == SKIP:
+                pos += 1
             elif mode == ID_LIST:
-                count, pos = read_varint(message, pos)
+                count, pos = read_varint(message, pos + 1)
                 if count > (end - pos) // ID_SIZE:
                     raise NegentropyError("an id list longer than the message")
                 ids_at.append(pos)
                 counts.append(count)
                 pos += count * ID_SIZE
-            elif mode != SKIP:
+            else:
                 raise NegentropyError(f"unknown mode {mode}")
     except IndexError:
         raise NegentropyError("truncated range") from None
     if pos != end:
         raise NegentropyError("truncated range")
-    return prefix_at, mode_at, ids_at, counts
+    return prefix_at, ids_at, counts
 
 
 def read_varint(message: bytes, pos: int) -> tuple[int, int]:
@@ -186,17 +194,17 @@ def read_varint(message: bytes, pos: int) -> tuple[int, int]:
     return value, pos + 1
 
 
-def _varints(padded: U8, at: Index, digits: Index) -> U64:
+def _varints(octets: U8, at: Index, digits: Index) -> U64:
     digits_max = int(digits.max(initial=1))
     if digits_max > VARINT_DIGITS_MAX:
         raise NegentropyError("overlong varint")
-    first = padded[at]
+    first = octets[at]
     if (first == 0x80).any() or (first[digits == VARINT_DIGITS_MAX] > 0x81).any():
         raise NegentropyError("overlong varint")
     value = (first & 127).astype(np.uint64)
     for digit in range(1, digits_max):
         longer = np.flatnonzero(digits > digit)
-        value[longer] = value[longer] << np.uint64(7) | padded[at[longer] + digit] & 127
+        value[longer] = value[longer] << np.uint64(7) | octets[at[longer] + digit] & 127
     return value
 
 
@@ -218,16 +226,18 @@ def _timestamps(deltas: U64) -> U64:
     return created_at
 
 
-def _prefixes(padded: U8, prefix_at: Index) -> tuple[Index, U8]:
-    prefix_len = padded[prefix_at].astype(np.int64)
+def _prefixes(octets: U8, prefix_at: Index) -> tuple[Index, U8]:
+    prefix_len = octets[prefix_at].astype(np.int64)
     width = int(prefix_len.max(initial=0))
     if width > ID_SIZE:
         raise NegentropyError("id prefix over 32 bytes")
     prefix = np.zeros((len(prefix_at), width), np.uint8)
     if width:
         some = np.flatnonzero(prefix_len)
-        rows = sliding_window_view(padded, width)[prefix_at[some] + 1]
-        rows[np.arange(width) >= prefix_len[some, None]] = 0
+        # A window as wide as the longest prefix may reach past the end; what it reads there is cleared.
+        columns = np.arange(width)
+        rows = octets[np.minimum(prefix_at[some, None] + 1 + columns, len(octets) - 1)]
+        rows[columns >= prefix_len[some, None]] = 0
         prefix[some] = rows
     return prefix_len, prefix
 
