@@ -50,7 +50,7 @@ def _add_block(sums: Limbs, addends: Limbs) -> None:
 
 def range_sums(sums: Limbs, begin: Index, end: Index) -> Limbs:
     """The sum of the ids of each range [begin, end)."""
-    high, low = sums[end], sums[begin]
+    high, low = sums.take(end, axis=0), sums.take(begin, axis=0)
     borrow = np.zeros(len(begin), np.uint64)
     for limb in range(LIMBS):
         upper, lower = high[:, limb].copy(), low[:, limb]
@@ -69,7 +69,7 @@ def fingerprints(sums: Limbs, begin: Index, end: Index) -> U8:
     for width in range(1, int(lens.max(initial=0)) + 1):
         alike = np.flatnonzero(lens == width)
         if len(alike):
-            digests[alike] = _digests(totals[alike], counts[alike], width)
+            digests[alike] = _digests(totals.take(alike, axis=0), counts[alike], width)
     return digests
 
 

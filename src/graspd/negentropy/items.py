@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graspd.negentropy.fingerprint import LIMBS, Limbs, fingerprints, limbs, running_sums
+from graspd.negentropy.fingerprint import LIMBS, Limbs, fingerprints, running_sums
 from graspd.negentropy.wire import ID_SIZE, INFINITY, U8, U64, Bounds, Flags, Index, prefix_words, rows_less
 
 Scalar = TypeVar("Scalar", np.uint8, np.uint64)
@@ -99,7 +99,7 @@ class ItemSet:
         open_ = np.flatnonzero(low < high)
         while len(open_):
             middle = (low[open_] + high[open_]) // 2
-            before = rows_less(prefix_words(self.ids[middle, :width]), words[open_])
+            before = rows_less(prefix_words(self.ids.take(middle, axis=0)[:, :width]), words[open_])
             low[open_[before]] = middle[before] + 1
             high[open_[~before]] = middle[~before]
             open_ = open_[low[open_] < high[open_]]
@@ -110,8 +110,8 @@ class ItemSet:
         created_at = self.created_at[at]
         prefix_len = np.zeros(len(at), np.int64)
         tied = np.flatnonzero(created_at == self.created_at[at - 1])
-        ids = self.ids[at[tied]]
-        prefix_len[tied] = (ids != self.ids[at[tied] - 1]).argmax(axis=1) + 1
+        ids = self.ids.take(at[tied], axis=0)
+        prefix_len[tied] = (ids != self.ids.take(at[tied] - 1, axis=0)).argmax(axis=1) + 1
         width = int(prefix_len.max(initial=0))
         prefix = np.zeros((len(at), width), np.uint8)
         prefix[tied] = ids[:, :width]
@@ -142,7 +142,7 @@ def _ascends(created_at: U64, ids: U8) -> Flags:
 
 def _sorted_once(created_at: U64, ids: U8) -> tuple[U64, U8]:
     order = _order_by_time(created_at)
-    created_at, ids = created_at[order], limbs(ids)[order].view(np.uint8)
+    created_at, ids = created_at.take(order), ids.take(order, axis=0)
     _sort_ties(created_at, ids)
     if len(ids) > 1:
         kept = np.concatenate((np.ones(1, np.bool_), _ascends(created_at, ids)))
@@ -152,17 +152,11 @@ def _sorted_once(created_at: U64, ids: U8) -> tuple[U64, U8]:
 
 
 def _order_by_time(created_at: U64) -> Index:
-    n = len(created_at)
-    first = int(created_at.min(initial=INFINITY))
-    if (int(created_at.max(initial=first)) - first).bit_length() + n.bit_length() > 64:
-        return np.argsort(created_at)
-    # Sorting numbers that carry their place in their low bits is several times faster than argsort.
-    place_bits = np.uint64(n.bit_length())
-    places = (created_at - np.uint64(first)) << place_bits
-    places |= np.arange(n, dtype=np.uint64)
-    places.sort()
-    places &= np.uint64((1 << int(place_bits)) - 1)
-    return places.view(np.int64)
+    """By digits of 16 bits, which numpy sorts by radix: times faster than sorting the 64 bits as one."""
+    offsets = created_at - created_at.min(initial=INFINITY)
+    digits = offsets.astype("<u8", copy=False).view("<u2").reshape(-1, 4)
+    used = max(1, -(-int(offsets.max(initial=0)).bit_length() // 16))
+    return np.lexsort([digits[:, digit] for digit in range(used)])
 
 
 def _sort_ties(created_at: U64, ids: U8) -> None:
@@ -180,7 +174,7 @@ def _sort_ties(created_at: U64, ids: U8) -> None:
     first = words[order, 0]
     if ((first[1:] == first[:-1]) & (created_at[at][1:] == created_at[at][:-1])).any():
         order = np.lexsort((words[:, 3], words[:, 2], words[:, 1], words[:, 0], created_at[at]))
-    ids[at] = ids[at[order]]
+    ids[at] = ids.take(at[order], axis=0)
 
 
 def _merged(old: NDArray[Scalar], at: Index, new: NDArray[Scalar]) -> NDArray[Scalar]:

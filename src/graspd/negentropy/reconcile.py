@@ -57,7 +57,7 @@ class Initiator:
         lists = np.flatnonzero(ranges.mode[: answer.ranges_done] == ID_LIST)
         ours_at = spans(answer.lower[lists], answer.upper[lists] - answer.lower[lists])
         theirs = ranges.ids(lists)
-        have, need = differences(self._items.ids[ours_at], theirs)
+        have, need = differences(self._items.ids.take(ours_at, axis=0), theirs)
         reply = answer.message if len(answer.message) > 1 else None
         return Reply(reply, self._new_have(ours_at[have]), self._new_need(theirs[need]))
 
