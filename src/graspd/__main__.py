@@ -1,0 +1,5 @@
+"""`python -m graspd` is `graspd`."""
+
+from graspd.cli import main
+
+main()

@@ -1,0 +1,112 @@
+"""`graspd import`"""
+
+import asyncio
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Final
+
+import orjson
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from graspd.cli.options import Config, DataDir, Domain, loaded, start_logging
+from graspd.errors import DataDirError
+from graspd.nostr.event import Event, Malformed, has_repeated_key, parse_event
+from graspd.rules.verdict import Verdict
+from graspd.server.ingest import Ingest
+from graspd.settings import Settings
+
+SOURCE: Final = "import"
+_SHOWN_MAX: Final = 20
+
+
+def import_(
+    file: Annotated[
+        Path | None, typer.Argument(help="JSONL file, one event a line; standard input if missing.")
+    ] = None,
+    domain: Domain = None,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Take events from JSONL: each is verified and judged by the rules, like any other.
+
+    It can be stopped at any time and run again: what is there already is passed over. What is refused only because
+    something it needs comes later in the file is tried again.
+    """
+    settings, _ = loaded(config, domain=domain, data_dir=data_dir)
+    start_logging(settings.log_level)
+    try:
+        text = sys.stdin.buffer.read() if file is None else file.read_bytes()
+    except OSError as error:
+        raise DataDirError(f"{file} cannot be read: {error.strerror}") from error
+    report = asyncio.run(_Import(settings).run(text.splitlines()))
+    print(report)
+
+
+class _Import:
+    """One run: counts what was taken, and remembers what may be taken later."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._counts: Counter[str] = Counter()
+        self._refused: list[tuple[int, Event, Verdict]] = []
+        self._broken: list[tuple[int, str]] = []
+
+    async def run(self, lines: list[bytes]) -> str:
+        from graspd.app import ingesting
+
+        events = [(number, event) for number, line in enumerate(lines, 1) if (event := self._parsed(number, line))]
+        async with ingesting(self._settings) as (_, ingest, _):
+            with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
+                await self._submit(ingest, progress.track(events, description="importing"))
+                while again := [entry for entry in self._refused if entry[2].reason.may_change]:
+                    # Something taken in this pass may be what these waited for; a pass that takes nothing is the last.
+                    taken = self._counts["stored"]
+                    self._refused = [entry for entry in self._refused if not entry[2].reason.may_change]
+                    await self._submit(ingest, [(number, event) for number, event, _ in again])
+                    if self._counts["stored"] == taken:
+                        break
+        return self._report()
+
+    def _parsed(self, number: int, line: bytes) -> Event | None:
+        if not line.strip():
+            return None
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            self._broken.append((number, "not valid JSON"))
+            return None
+        event = parse_event(value)
+        if isinstance(event, Malformed):
+            self._broken.append((number, event.why))
+            return None
+        if has_repeated_key(line, len(value)):
+            self._broken.append((number, "a field is spelled twice"))
+            return None
+        return event
+
+    async def _submit(self, ingest: Ingest, events: Iterable[tuple[int, Event]]) -> None:
+        for number, event in events:
+            ingest.submit(event, partial(self._answered, number, event), SOURCE, frozenset())
+            await ingest.room()
+        await ingest.drained()
+
+    def _answered(self, number: int, event: Event, verdict: Verdict) -> None:
+        if verdict.accepted:
+            self._counts[verdict.reason.label] += 1
+        else:
+            self._refused.append((number, event, verdict))
+
+    def _report(self) -> str:
+        lines = [f"{label}: {count}" for label, count in sorted(self._counts.items())]
+        refused = sorted([(number, verdict.text) for number, _, verdict in self._refused] + self._broken)
+        lines.append(f"refused: {len(refused)}")
+        lines += [f"  line {number}: {why}" for number, why in refused[:_SHOWN_MAX]]
+        if len(refused) > _SHOWN_MAX:
+            reasons = Counter(why for _, why in refused)
+            lines += [f"  {count} x {why}" for why, count in reasons.most_common()]
+        return "\n".join(lines)

@@ -1,0 +1,26 @@
+"""The options that commands share, and the settings they lead to."""
+
+import logging
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graspd.settings import Settings, load
+
+Config = Annotated[Path | None, typer.Option("--config", envvar="GRASPD_CONFIG", help="TOML file of settings.")]
+DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Directory of the database.")]
+Bind = Annotated[str | None, typer.Option("--bind", metavar="HOST:PORT", help="Where to listen.")]
+Domain = Annotated[
+    str | None, typer.Option("--domain", metavar="HOST[:PORT]", help="The public name by which announcements name us.")
+]
+
+
+def loaded(config: Path | None, **flags: str | Path | None) -> tuple[Settings, dict[str, str]]:
+    """The settings in force, and where each came from."""
+    return load(flags, config)
+
+
+def start_logging(level: str) -> None:
+    """One event a line, to standard error."""
+    logging.basicConfig(level=level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")

@@ -1,0 +1,14 @@
+"""`graspd settings`"""
+
+from graspd.cli.options import Bind, Config, DataDir, Domain, loaded
+from graspd.settings import ENV_PREFIX, Settings
+
+
+def settings(bind: Bind = None, domain: Domain = None, data_dir: DataDir = None, config: Config = None) -> None:
+    """Print every setting: its value, where it came from, and what it is for."""
+    in_force, origins = loaded(config, bind=bind, domain=domain, data_dir=data_dir)
+    for name, described in Settings.model_fields.items():
+        value = getattr(in_force, name)
+        shown = ",".join(value) if isinstance(value, list) else str(value)
+        print(f"{ENV_PREFIX}{name.upper()}={shown}  [{origins[name]}]")
+        print(f"    {described.description}")

@@ -1,0 +1,230 @@
+"""One client's WebSocket: reads messages, does what the session says, sends, and drops a client that will not read."""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, assert_never
+
+from aiohttp import WSMsgType, web
+
+from graspd.errors import QueryTimeout, StoreError
+from graspd.nostr import messages as m
+from graspd.nostr.event import Event, raw_id
+from graspd.nostr.prefix import Prefix
+from graspd.relay.effects import (
+    CheckAuth,
+    CloseNegotiation,
+    ContinueNegotiation,
+    CountStored,
+    Effect,
+    OpenNegotiation,
+    Send,
+    Submit,
+    Subscribe,
+    Unsubscribe,
+)
+from graspd.relay.session import Session
+from graspd.rules.verdict import Reason, Verdict
+from graspd.server.frames import text_frame
+from graspd.server.hub import Hub
+from graspd.server.ingest import DIRECT
+from graspd.server.negotiations import Negotiations
+from graspd.types import EventId, SubId
+
+_SLICE_BYTES: Final = 256 * 1024  # of an answer, before we look whether the client keeps up
+_DRAIN_CHECK_S: Final = 0.005
+
+log = logging.getLogger("graspd.connection")
+
+
+@dataclass(slots=True, eq=False)
+class LiveSubscription:
+    """A subscription that hears of new events. Until its stored events are sent it keeps them back."""
+
+    connection: "Connection"
+    prefix: bytes
+    kept_back: list[Event] | None = field(default_factory=list)
+    sent_ids: frozenset[EventId] = frozenset()  # of the stored events sent, while a commit may still report them
+    sent_until_commit: int = 0
+
+    def deliver(self, event: Event, commit: int) -> None:
+        """Send a new event, once."""
+        if self.kept_back is not None:
+            self.kept_back.append(event)
+            return
+        if self.sent_ids:
+            if commit > self.sent_until_commit:
+                self.sent_ids = frozenset()
+            elif event.id in self.sent_ids:
+                return
+        self.connection.send(b"%b%b]" % (self.prefix, event.raw))
+
+
+class Connection:
+    """The shell around one `Session`."""
+
+    def __init__(
+        self, hub: Hub, session: Session, socket: web.WebSocketResponse, request: web.BaseRequest, peer: str
+    ) -> None:
+        self._hub = hub
+        self._session = session
+        self._socket = socket
+        self._transport = request.transport
+        self._peer = peer
+        self._subscriptions: dict[SubId, LiveSubscription] = {}
+        self._negotiations = Negotiations(hub.sets, hub.limits, hub.clock)
+        self._outbox: list[bytes] = []
+
+    async def serve(self) -> None:
+        """Talk until the client leaves, is idle for too long, or is let go."""
+        try:
+            while True:
+                try:
+                    message = await self._socket.receive(timeout=self._hub.idle_s_max)
+                except TimeoutError:
+                    if self._session.is_listening:
+                        continue
+                    await self._socket.close(message=b"idle")
+                    return
+                if message.type is WSMsgType.TEXT:
+                    await self._receive(message.data.encode())
+                elif message.type is WSMsgType.BINARY:
+                    self.send(m.notice(Prefix.INVALID.says("messages are text")))
+                else:
+                    return
+        finally:
+            for subscription in self._subscriptions.values():
+                self._hub.index.remove(subscription)
+
+    def send(self, payload: bytes) -> None:
+        """Send a message; those of one turn of the loop leave in one write."""
+        if not self._outbox:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._outbox.append(text_frame(payload))
+
+    def _flush(self) -> None:
+        frames, self._outbox = self._outbox, []
+        self._write(b"".join(frames))
+
+    def _write(self, data: bytes) -> None:
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        transport.write(data)
+        unsent = transport.get_write_buffer_size()
+        if unsent > self._hub.unsent_bytes_max:
+            log.info("a client at %s was dropped: it left %d bytes unread", self._peer, unsent)
+            transport.abort()
+
+    async def _receive(self, data: bytes) -> None:
+        now = self._hub.clock.now()
+        await self._perform(self._session.receive(data, now.wall))
+
+    async def _perform(self, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Send(payload):
+                    self.send(payload)
+                case Submit(event):
+                    await self._submit(event)
+                case Subscribe():
+                    await self._subscribe(effect)
+                case Unsubscribe(sub_id):
+                    self._unsubscribe(sub_id)
+                case CountStored():
+                    await self._count(effect)
+                case CheckAuth(event):
+                    genuine = await self._hub.verify.verify([event])
+                    await self._perform(self._session.authenticated(event, genuine[0]))
+                case OpenNegotiation() | ContinueNegotiation() | CloseNegotiation():
+                    await self._negotiate(effect)
+                case _:
+                    assert_never(effect)
+
+    async def _submit(self, event: Event) -> None:
+        if not self._hub.rate.take(self._peer, self._hub.clock.now().mono):
+            verdict = Verdict(Reason.RATE, f"more than {self._hub.rate.per_minute} events a minute; slow down")
+            self._answer(event, verdict)
+            return
+        self._hub.ingest.submit(event, lambda verdict: self._answer(event, verdict), DIRECT, self._session.pubkeys)
+        await self._hub.ingest.room()
+
+    def _answer(self, event: Event, verdict: Verdict) -> None:
+        if verdict.reason is Reason.PROTECTED:
+            for effect in self._session.challenge():
+                assert isinstance(effect, Send)
+                self.send(effect.payload)
+        self.send(m.ok(event.id, verdict.accepted, verdict.text))
+
+    async def _subscribe(self, wanted: Subscribe) -> None:
+        self._unsubscribe(wanted.sub_id)
+        subscription = LiveSubscription(self, m.event_prefix(wanted.sub_id))
+        # Live opens before the stored events are read, so that nothing falls between the two.
+        self._subscriptions[wanted.sub_id] = subscription
+        self._hub.index.add(subscription, wanted.filters)
+        try:
+            page = await self._hub.store.query(wanted.filters, self._hub.limits.results_max, self._hub.clock.now().wall)
+        except StoreError as error:
+            self._unsubscribe(wanted.sub_id)
+            self._session.ended(wanted.sub_id)
+            prefix = Prefix.BLOCKED if isinstance(error, QueryTimeout) else Prefix.ERROR
+            self.send(m.closed(wanted.sub_id, prefix.says(str(error))))
+            return
+        subscription.sent_ids = frozenset(map(raw_id, page.raws))
+        subscription.sent_until_commit = self._hub.ingest.commits_started
+        await self._send_stored(subscription.prefix, page.raws)
+        only_live = all(one.limit == 0 for one in wanted.filters)
+        self.send(m.eose(wanted.sub_id, None if only_live else page.complete))
+        kept_back, subscription.kept_back = subscription.kept_back or [], None
+        for event in kept_back:
+            if event.id not in subscription.sent_ids:
+                self.send(b"%b%b]" % (subscription.prefix, event.raw))
+
+    async def _send_stored(self, prefix: bytes, raws: list[bytes]) -> None:
+        frames: list[bytes] = []
+        size = 0
+        for raw in raws:
+            frame = text_frame(b"%b%b]" % (prefix, raw))
+            frames.append(frame)
+            size += len(frame)
+            if size > _SLICE_BYTES:
+                self._outbox += frames
+                self._flush()
+                await self._kept_up()
+                frames, size = [], 0
+        self._outbox += frames
+        self._flush()
+
+    async def _kept_up(self) -> None:
+        """Wait while the client has more than a slice unread; the deadline of a dead one is the heartbeat's."""
+        transport = self._transport
+        while (  # noqa: ASYNC110 -- a transport that we do not own tells nobody when it has drained
+            transport is not None and not transport.is_closing() and transport.get_write_buffer_size() > _SLICE_BYTES
+        ):
+            await asyncio.sleep(_DRAIN_CHECK_S)
+
+    def _unsubscribe(self, sub_id: SubId) -> None:
+        subscription = self._subscriptions.pop(sub_id, None)
+        if subscription is not None:
+            self._hub.index.remove(subscription)
+
+    async def _count(self, wanted: CountStored) -> None:
+        try:
+            number = await self._hub.store.count(wanted.filters, self._hub.clock.now().wall)
+        except StoreError as error:
+            self.send(m.closed(wanted.sub_id, Prefix.BLOCKED.says(str(error))))
+            return
+        self.send(m.count(wanted.sub_id, number))
+
+    async def _negotiate(self, effect: OpenNegotiation | ContinueNegotiation | CloseNegotiation) -> None:
+        match effect:
+            case OpenNegotiation(sub_id, wanted, message):
+                commit = self._hub.ingest.commits_started
+                self.send(await self._negotiations.open(sub_id, wanted, message, commit))
+            case ContinueNegotiation(sub_id, message):
+                self.send(await self._negotiations.proceed(sub_id, message))
+            case CloseNegotiation(sub_id):
+                self._negotiations.close(sub_id)
+        if not self._negotiations.is_open(effect.sub_id):
+            self._session.ended(effect.sub_id)

@@ -1,0 +1,20 @@
+"""A process that checks signatures: a length and records on standard input, one byte a record on standard output."""
+
+import signal
+import sys
+
+from graspd.nostr.signature import verify_records
+
+
+def main() -> None:
+    """Work until the input ends, which it does when the server does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's interrupt is for the server, which ends us
+    given, answered = sys.stdin.buffer, sys.stdout.buffer
+    while header := given.read(4):
+        records = given.read(int.from_bytes(header, "big"))
+        answered.write(verify_records(records))
+        answered.flush()
+
+
+if __name__ == "__main__":
+    main()
