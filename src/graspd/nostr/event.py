@@ -89,9 +89,10 @@ class Event:
     def expires_at(self) -> UnixTime | None:
         """NIP-40: the second from which on the event is neither stored nor served."""
         value = self.first("expiration")
-        if value is None or not value.isascii() or not value.isdecimal():
+        # NIP-62: a request to vanish binds us for ever, so it has no end.
+        if value is None or self.kind == VANISH or not value.isascii() or not value.isdecimal():
             return None
-        return UnixTime(min(int(value[:20]), _TIME_MAX))
+        return UnixTime(min(int(value.lstrip("0")[:20] or "0"), _TIME_MAX))
 
     def replaces(self, created_at: int, event_id: str) -> bool:
         """Whether this version stays when that one is there too."""

@@ -19,6 +19,9 @@ KIND_MAX: Final = 65535
 # The events that open a conversation about a repository; replies to them are fetched by their ids.
 ROOT_KINDS: Final = (PATCH, PULL_REQUEST, PULL_REQUEST_UPDATE, ISSUE)
 
+# NIP-09 and NIP-62: what asks a relay to remove events. To delete such a request does not undo it.
+REQUEST_KINDS: Final = (DELETION, VANISH)
+
 
 class KindClass(Enum):
     """How a relay keeps events of a kind."""

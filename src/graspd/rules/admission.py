@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from graspd.nostr import kinds
-from graspd.nostr.event import Event
+from graspd.nostr.event import Event, version_rank
 from graspd.rules.announcement import judge_announcement
 from graspd.rules.changes import Change, Erase, Miss, Put, RaiseFloor, Release
 from graspd.rules.deletion import judge_deletion, judge_vanish, names
+from graspd.rules.expiry import has_expired
 from graspd.rules.facts import Facts
 from graspd.rules.policy import Policy
 from graspd.rules.related import judge_grasp_list, judge_related
@@ -27,8 +28,6 @@ def screen(event: Event, policy: Policy, now: UnixTime, authenticated: frozenset
         return Verdict(Reason.TOO_LARGE, f"the event has more than {policy.event_tags_max} tags")
     if event.created_at > now + policy.future_s_max:
         return Verdict(Reason.FROM_THE_FUTURE, f"created_at is more than {policy.future_s_max} seconds from now")
-    if has_expired(event, now):
-        return Verdict(Reason.EXPIRED, "the event has expired")
     if event.kind == kinds.CLIENT_AUTH:
         return Verdict(Reason.NOT_FOR_RELAYS, "kind 22242 is sent with AUTH and never published")
     # NIP-70: a protected event is taken from its authenticated author alone, so never from another relay.
@@ -39,44 +38,42 @@ def screen(event: Event, policy: Policy, now: UnixTime, authenticated: frozenset
     return None
 
 
-def has_expired(event: Event, now: UnixTime) -> bool:
-    """NIP-40: whether the event is past its time."""
-    expires_at = event.expires_at
-    return expires_at is not None and expires_at <= now
-
-
-def judge(event: Event, facts: Facts, policy: Policy) -> Decision:
+def judge(event: Event, facts: Facts, policy: Policy, now: UnixTime) -> Decision:
     """Decide about an event of good signature, and what becomes of the store."""
     if event.id in facts.held:
         return KNOWN, []
     match event.kind:
         case kinds.DELETION:
-            return judge_deletion(event, facts)
+            return judge_deletion(event, facts, now)
         case kinds.VANISH:
-            return _judge_vanish(event, facts, policy)
+            return judge_vanish(event, facts, policy)
         case _:
-            return _judge_content(event, facts, policy)
+            return _judge_content(event, facts, policy, now)
 
 
-def judge_batch(events: list[Event], facts: Facts, policy: Policy) -> Iterator[tuple[Event, Decision]]:
+def judge_batch(events: list[Event], facts: Facts, policy: Policy, now: UnixTime) -> Iterator[tuple[Event, Decision]]:
     """Decide about the events of one segment in turn, each seeing those before it."""
     for event in events:
-        decision = judge(event, facts, policy)
+        decision = judge(event, facts, policy, now)
         for change in decision[1]:
             facts.apply(change)
         yield event, decision
 
 
-def _judge_content(event: Event, facts: Facts, policy: Policy) -> Decision:
+def _judge_content(event: Event, facts: Facts, policy: Policy, now: UnixTime) -> Decision:
     verdict = _judge_by_kind(event, facts, policy)
     if not verdict.accepted:
         return _withdrawn(event, facts, verdict)
+    expired = Verdict(Reason.EXPIRED, "the event has expired") if has_expired(event, now) else None
     if kinds.kind_class(event.kind) is kinds.KindClass.EPHEMERAL:
-        return RELAYED, []
-    refusal = _refused_by_author(event, facts)
+        return expired or RELAYED, []
+    refusal = _refused_by_author(event, facts) or expired
+    if event.id in facts.gone:
+        # It has left its traces already.
+        return refusal or Verdict(Reason.SUPERSEDED, "it was here and has been replaced"), []
     if refusal is not None:
         return refusal, _missed(event, facts)
-    return _replacing(event, facts, [Put(event)])
+    return _replacing(event, facts)
 
 
 def _judge_by_kind(event: Event, facts: Facts, policy: Policy) -> Verdict:
@@ -91,29 +88,20 @@ def _judge_by_kind(event: Event, facts: Facts, policy: Policy) -> Verdict:
             return judge_related(event, facts, policy)
 
 
-def _judge_vanish(event: Event, facts: Facts, policy: Policy) -> Decision:
-    verdict, changes = judge_vanish(event, facts, policy)
-    if verdict.reason is Reason.STORED:
-        return _replacing(event, facts, changes)
-    return verdict, changes
-
-
 def _refused_by_author(event: Event, facts: Facts) -> Verdict | None:
-    """Whether its own author has asked for it, or for a version as new, to be deleted."""
+    """Whether its own author has asked for it, or for a newer version, not to be here."""
     if event.created_at <= facts.vanished.get(event.pubkey, -1):
         return Verdict(Reason.VANISHED, "its author asked this relay to forget everything up to then")
     if (event.id, event.pubkey) in facts.buried:
         return Verdict(Reason.DELETED, "its author deleted it")
     floor = facts.floors.get(event.address) if event.address is not None else None
-    if floor is not None and not event.replaces(floor.created_at, floor.id):
-        return Verdict(Reason.DELETED, "its author deleted this version or a later one")
-    if facts.gone.get(event.id) == event.pubkey:
-        return Verdict(Reason.SUPERSEDED, "it was here and has been replaced")
+    if floor is not None and version_rank(floor.created_at, floor.id) < version_rank(event.created_at, event.id):
+        return Verdict(Reason.DELETED, "its author deleted this version, or replaced it by one that is not kept here")
     return None
 
 
 def _missed(event: Event, facts: Facts) -> list[Change]:
-    """Leave the traces that the event would have left, had it come before the request that refuses it."""
+    """Leave the traces that the event would have left, had it come before what refuses it."""
     changes: list[Change] = [Miss(event.id, event.pubkey)]
     if event.address is not None:
         changes.append(RaiseFloor(event.address, event.created_at, event.id, seen=True))
@@ -137,22 +125,31 @@ def _released(event: Event, facts: Facts) -> list[Change]:
     return changes
 
 
-def _replacing(event: Event, facts: Facts, changes: list[Change]) -> Decision:
+def _replacing(event: Event, facts: Facts) -> Decision:
     """Take the place of the version we hold, or leave it to the newer one."""
     version = facts.versions.get(event.address) if event.address is not None else None
     if version is None:
-        return STORED, changes + _released(event, facts)
+        return STORED, [Put(event), *_released(event, facts)]
     if not event.replaces(*version):
         verdict = Verdict(Reason.SUPERSEDED, "a newer version of this event is here")
         return verdict, [Miss(event.id, event.pubkey), *_released(event, facts)]
-    return STORED, [Erase(version.id), *changes, *_released(event, facts)]
+    return STORED, [Erase(version.id), Put(event), *_released(event, facts)]
 
 
 def _withdrawn(event: Event, facts: Facts, verdict: Verdict) -> Decision:
-    """An owner whose newer announcement lists us no longer has left: the version that did is not served any more."""
-    version = facts.versions.get(event.address) if event.address is not None else None
-    if verdict.reason is not Reason.SERVICE_NOT_LISTED or version is None or not event.replaces(*version):
+    """An owner whose newest announcement lists us no longer has left: earlier versions that did are not served.
+
+    That holds for versions yet to come too. The refused version is no lower than its own floor, so that it can still
+    be taken once its author is a maintainer.
+    """
+    if verdict.reason is not Reason.SERVICE_NOT_LISTED:
         return verdict, []
     assert event.address is not None
-    told = Verdict(verdict.reason, f"{verdict.why}; the earlier version that did is withdrawn")
-    return told, [Erase(version.id), RaiseFloor(event.address, event.created_at, event.id, seen=True)]
+    version, floor = facts.versions.get(event.address), facts.floors.get(event.address)
+    if version is not None and event.replaces(*version):
+        told = Verdict(verdict.reason, f"{verdict.why}; the earlier version that did is withdrawn")
+        return told, [Erase(version.id), RaiseFloor(event.address, event.created_at, event.id, seen=True)]
+    newest = version or floor
+    if newest is not None and not event.replaces(newest.created_at, newest.id):
+        return verdict, []
+    return verdict, [RaiseFloor(event.address, event.created_at, event.id, seen=False)]

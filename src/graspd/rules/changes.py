@@ -15,14 +15,18 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Erase:
-    """Serve an event no longer, and remember its id as gone."""
+    """Serve an event no longer, and remember its id as gone.
+
+    The id of a deletion or vanish request is not remembered: to name one in a deletion has no effect (NIP-09), so it
+    must not look like an event that was here.
+    """
 
     id: EventId
 
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """Remember as gone an event that would have been taken but for a deletion or vanish request."""
+    """Remember as gone an event that would have been taken, had it come before what refuses it."""
 
     id: EventId
     pubkey: PubKey
@@ -38,7 +42,7 @@ class Bury:
 
 @dataclass(frozen=True, slots=True)
 class RaiseFloor:
-    """Take no version of an address up to this one again. `seen`: some version of it was here, or came."""
+    """Take no version of an address older than this one again. `seen`: some version of it was here, or came."""
 
     address: Address
     created_at: UnixTime
@@ -48,7 +52,10 @@ class RaiseFloor:
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """Erase everything of an author up to a time and take nothing of it again; raise the floors of its addresses."""
+    """Erase everything of an author up to a time and take nothing of it again; raise the floors of its addresses.
+
+    That goes for held deletions too. Held requests to vanish stay: one of them will be served.
+    """
 
     pubkey: PubKey
     until: UnixTime

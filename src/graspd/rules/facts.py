@@ -5,14 +5,17 @@ accepted, `Facts.put` adds them, so that the events of one batch see each other.
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from graspd.nostr.event import Event, version_rank
-from graspd.nostr.kinds import ANNOUNCEMENT, DELETION, STATE, VANISH
+from graspd.nostr.kinds import ANNOUNCEMENT, GRASP_LIST, REQUEST_KINDS, STATE, VANISH
 from graspd.nostr.nip34 import Announcement, read_announcement
 from graspd.nostr.tags import referenced_addresses, referenced_ids
 from graspd.rules.changes import Bury, Change, Erase, Forget, Hold, Miss, Put, RaiseFloor, Release
 from graspd.types import Address, EventId, PubKey, UnixTime
+
+# Judged by who wrote them and what they list, not by what tags them.
+_UNRELATED_KINDS: Final = (ANNOUNCEMENT, STATE, GRASP_LIST)
 
 
 class Version(NamedTuple):
@@ -23,7 +26,11 @@ class Version(NamedTuple):
 
 
 class Floor(NamedTuple):
-    """The version of an address below which nothing is taken; `seen` where some version of it was here, or came."""
+    """The version of an address below which nothing is taken; `seen` where some version of it was here, or came.
+
+    That version itself is not below its own floor. An id of "" is lower than any other, so it stands for the whole
+    second: nothing of that second is taken either.
+    """
 
     created_at: UnixTime
     id: EventId
@@ -60,7 +67,7 @@ class Facts:
     tagged_ids: set[EventId] = field(default_factory=set)  # of the batch, those a stored event speaks of
     tagged_addresses: set[Address] = field(default_factory=set)
     announcements: dict[str, dict[PubKey, Announcement]] = field(default_factory=dict)  # by identifier and author
-    gone: dict[EventId, PubKey] = field(default_factory=dict)
+    gone: dict[EventId, PubKey] = field(default_factory=dict)  # never a deletion or vanish request
     buried: set[tuple[EventId, PubKey]] = field(default_factory=set)
     floors: dict[Address, Floor] = field(default_factory=dict)
     vanished: dict[PubKey, UnixTime] = field(default_factory=dict)
@@ -75,7 +82,7 @@ class Facts:
             self.versions[event.address] = Version(event.created_at, event.id)
         if event.kind == ANNOUNCEMENT:
             self.announcements.setdefault(event.identifier, {})[event.pubkey] = read_announcement(event)
-        if event.kind != DELETION:
+        if event.kind not in REQUEST_KINDS:
             self.tagged_ids.update(referenced_ids(event))
             self.tagged_addresses.update(referenced_addresses(event))
 
@@ -90,6 +97,7 @@ class Facts:
                     self._forget_version(event_id, was)
             case Miss(event_id, pubkey):
                 self.gone[event_id] = pubkey
+                self.present_authors.add(pubkey)
             case Bury(event_id, pubkey):
                 self.buried.add((event_id, pubkey))
             case RaiseFloor(address, created_at, event_id, seen):
@@ -103,9 +111,14 @@ class Facts:
                 assert_never(change)
 
     def _forget_version(self, event_id: EventId, was: Held) -> None:
-        self.gone[event_id] = was.pubkey
-        if was.address is not None and self.versions.get(was.address) == (was.created_at, event_id):
-            del self.versions[was.address]
+        if was.kind not in REQUEST_KINDS:
+            self.gone[event_id] = was.pubkey
+        if was.address is None or self.versions.get(was.address) != (was.created_at, event_id):
+            return
+        del self.versions[was.address]
+        if was.kind == ANNOUNCEMENT:
+            identifier = was.address.split(":", 2)[2]
+            self.announcements.get(identifier, {}).pop(was.pubkey, None)
 
 
 def raised(floor: Floor | None, to: Floor) -> Floor:
@@ -135,15 +148,18 @@ def inquiry_of(events: list[Event]) -> Inquiry:
 
 
 def segments(events: list[Event]) -> list[list[Event]]:
-    """A batch cut so that each deletion or vanish request stands alone.
+    """A batch cut where the facts of what went before no longer hold, so that what follows asks anew.
 
-    They change more of the store than the facts of a batch can follow, so what comes after them asks anew.
+    A deletion or vanish request stands alone: it changes more of the store than facts can follow. An event that can
+    take the place of another takes that one's tags away, and with them what was related only by being tagged there.
     """
     cut: list[list[Event]] = []
+    replaces = False
     for event in events:
-        sweeps = event.kind in (DELETION, VANISH)
-        if sweeps or not cut or cut[-1][-1].kind in (DELETION, VANISH):
-            cut.append([event])
-        else:
-            cut[-1].append(event)
+        sweeps = event.kind in REQUEST_KINDS
+        if not cut or sweeps or cut[-1][-1].kind in REQUEST_KINDS or (replaces and event.kind not in _UNRELATED_KINDS):
+            cut.append([])
+            replaces = False
+        cut[-1].append(event)
+        replaces |= event.address is not None
     return cut
