@@ -19,7 +19,7 @@ check: .venv/test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 test-slow: .venv/test ## the tests that take minutes or hours
 	$(BIN)/pytest -m slow $(ARGS)

@@ -56,7 +56,7 @@ async def serve(settings: Settings) -> None:
     async with ingesting(settings) as (store, ingest, verify):
         hub = _hub(settings, store, ingest, verify, clock)
         ingest.on_new = hub.fan_out
-        listener = Listener(settings, hub)
+        listener = Listener(settings.door(), hub)
         try:
             port = await listener.start()
         except OSError as error:

@@ -13,11 +13,16 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from graspd import __version__
 from graspd.errors import SettingError
+from graspd.nostr import nip11
+from graspd.nostr.event import is_hex64
+from graspd.nostr.messages import SUB_ID_LENGTH_MAX
 from graspd.nostr.nip19 import decode_npub
 from graspd.nostr.relay_url import Domain, parse_domain
 from graspd.relay.limits import RelayLimits
 from graspd.rules.policy import Policy, RepoList
+from graspd.server.listener import Door
 from graspd.types import PubKey
 
 ENV_PREFIX: Final = "GRASPD_"
@@ -128,6 +133,13 @@ class Settings(BaseModel):
                 raise ValueError(f"{npub!r} is not an npub")
         return value
 
+    @field_validator("owner_pubkey")
+    @classmethod
+    def _owner_is_a_key(cls, value: str) -> str:
+        if value and not is_hex64(value):
+            raise ValueError("it is not a public key of 64 lower-case hex digits")
+        return value
+
     @field_validator("trusted_proxies")
     @classmethod
     def _proxies_are_networks(cls, value: list[str]) -> list[str]:
@@ -179,6 +191,59 @@ class Settings(BaseModel):
             neg_frame_bytes_max=self.neg_frame_bytes_max,
             auth_attempts_max=self.auth_attempts_max,
         )
+
+    def door(self) -> Door:
+        """What the listener takes from the settings."""
+        name = self.name or str(self.public_domain)
+        return Door(
+            host=self.bind_host,
+            port=self.bind_port,
+            connections_max=self.connections_max,
+            connections_per_address=self.connections_per_address,
+            handshake_s_max=self.handshake_s_max,
+            message_bytes_max=self.message_bytes_max,
+            ping_s=self.ping_s,
+            trusted_proxies=tuple(ipaddress.ip_network(network, strict=False) for network in self.trusted_proxies),
+            information=self._information(name),
+            greeting=(
+                f"{name}: a GRASP relay (graspd {__version__})\n\n"
+                f"Connect a Nostr client to ws://{self.public_domain} (wss:// behind TLS).\n"
+            ),
+        )
+
+    def _information(self, name: str) -> dict[str, Any]:
+        return nip11.information(
+            {
+                "name": name,
+                "description": self.description,
+                "pubkey": self.owner_pubkey,
+                "contact": self.contact,
+                "supported_nips": nip11.supported_nips(self.negentropy),
+                "supported_grasps": list(nip11.SUPPORTED_GRASPS),
+                "repo_acceptance_criteria": self._criteria(),
+                "software": "graspd",
+                "version": __version__,
+                "limitation": {
+                    "max_message_length": self.message_bytes_max,
+                    "max_subscriptions": self.subscriptions_max,
+                    "max_filters": self.filters_max,
+                    "max_limit": self.results_max,
+                    "default_limit": self.results_max,
+                    "max_subid_length": SUB_ID_LENGTH_MAX,
+                    "max_event_tags": self.event_tags_max,
+                    "max_content_length": self.event_bytes_max,
+                    "created_at_upper_limit": self.future_s_max,
+                    "auth_required": False,
+                    "payment_required": False,
+                    "restricted_writes": True,
+                },
+            }
+        )
+
+    def _criteria(self) -> str:
+        if self.archive:
+            return f"Announcements that list {self.public_domain}, and repositories that the operator archives"
+        return f"Announcements that list {self.public_domain} in both clone and relays"
 
 
 def load(

@@ -2,24 +2,19 @@
 
 import asyncio
 import ipaddress
-import logging
 import secrets
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
-from graspd import __version__
-from graspd.nostr import nip11
-from graspd.nostr.messages import SUB_ID_LENGTH_MAX
 from graspd.relay.session import Session
 from graspd.server.connection import Connection
 from graspd.server.hub import Hub
-from graspd.settings import Settings
-
-log = logging.getLogger("graspd.listener")
 
 # GRASP-01: any web page may talk to us.
 _CORS: Final = {
@@ -29,17 +24,31 @@ _CORS: Final = {
         "Authorization, Content-Type, Git-Protocol, Accept, Content-Encoding, X-Requested-With"
     ),
 }
-_SOFTWARE: Final = "graspd"
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where we listen, whom we let in, and what we say of ourselves. Made from the settings."""
+
+    host: str
+    port: int  # 0 lets the system choose
+    connections_max: int
+    connections_per_address: int
+    handshake_s_max: float
+    message_bytes_max: int
+    ping_s: float
+    trusted_proxies: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
+    information: Mapping[str, Any]  # the NIP-11 document
+    greeting: str  # for people who come with a browser
 
 
 class Listener:
     """Accepts connections, counts them, and hands WebSockets to `Connection`."""
 
-    def __init__(self, settings: Settings, hub: Hub) -> None:
-        self._settings = settings
+    def __init__(self, door: Door, hub: Hub) -> None:
+        self._door = door
         self._hub = hub
         self._open: Counter[str] = Counter()  # WebSockets by address
-        self._trusted = [ipaddress.ip_network(network, strict=False) for network in settings.trusted_proxies]
         self._sockets: set[web.WebSocketResponse] = set()
         self._server: asyncio.Server | None = None
         self._accepted = 0
@@ -50,8 +59,8 @@ class Listener:
         site = web.Server(self._handle, access_log=None)
         self._server = await loop.create_server(
             lambda: _Guarded(self, site, loop=loop, access_log=None),
-            self._settings.bind_host,
-            self._settings.bind_port,
+            self._door.host,
+            self._door.port,
             backlog=1024,
         )
         port: int = self._server.sockets[0].getsockname()[1]
@@ -66,7 +75,7 @@ class Listener:
 
     def admit(self) -> bool:
         """Whether one more connection may be open at all."""
-        if self._accepted >= self._settings.connections_max:
+        if self._accepted >= self._door.connections_max:
             return False
         self._accepted += 1
         return True
@@ -78,7 +87,7 @@ class Listener:
     @property
     def handshake_s_max(self) -> float:
         """How long a connection may stay silent at first."""
-        return self._settings.handshake_s_max
+        return self._door.handshake_s_max
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         assert isinstance(request.protocol, _Guarded)
@@ -94,19 +103,18 @@ class Listener:
         if request.path != "/":
             return web.Response(status=404, text="Not found\n", headers=_CORS)
         if "application/nostr+json" in request.headers.get("Accept", ""):
-            return web.Response(
-                body=orjson.dumps(self._information()), content_type="application/nostr+json", headers=_CORS
-            )
-        return web.Response(text=self._greeting(), headers=_CORS)
+            document = orjson.dumps(self._door.information)
+            return web.Response(body=document, content_type="application/nostr+json", headers=_CORS)
+        return web.Response(text=self._door.greeting, headers=_CORS)
 
     async def _web_socket(self, request: web.BaseRequest) -> web.StreamResponse:
         peer = self._address(request)
-        most = self._settings.connections_per_address
+        most = self._door.connections_per_address
         if most and self._open[peer] >= most:
             return web.Response(status=429, text=f"More than {most} connections from one address\n", headers=_CORS)
         socket = web.WebSocketResponse(
-            max_msg_size=self._settings.message_bytes_max,
-            heartbeat=self._settings.ping_s,
+            max_msg_size=self._door.message_bytes_max,
+            heartbeat=self._door.ping_s,
             compress=False,  # a message of a thousand to one is cheaper to refuse than to bound
         )
         socket.headers.update(_CORS)
@@ -139,52 +147,7 @@ class Listener:
             parsed = ipaddress.ip_address(address)
         except ValueError:
             return False
-        return any(parsed in network for network in self._trusted)
-
-    def _information(self) -> dict[str, Any]:
-        settings = self._settings
-        return nip11.information(
-            {
-                "name": settings.name or str(self._hub.domain),
-                "description": settings.description,
-                "pubkey": settings.owner_pubkey,
-                "contact": settings.contact,
-                "supported_nips": nip11.supported_nips(settings.negentropy),
-                "supported_grasps": list(nip11.SUPPORTED_GRASPS),
-                "repo_acceptance_criteria": self._criteria(),
-                "software": _SOFTWARE,
-                "version": __version__,
-                "limitation": self._limitation(),
-            }
-        )
-
-    def _limitation(self) -> dict[str, Any]:
-        settings = self._settings
-        return {
-            "max_message_length": settings.message_bytes_max,
-            "max_subscriptions": settings.subscriptions_max,
-            "max_filters": settings.filters_max,
-            "max_limit": settings.results_max,
-            "default_limit": settings.results_max,
-            "max_subid_length": SUB_ID_LENGTH_MAX,
-            "max_event_tags": settings.event_tags_max,
-            "max_content_length": settings.event_bytes_max,
-            "created_at_upper_limit": settings.future_s_max,
-            "auth_required": False,
-            "payment_required": False,
-            "restricted_writes": True,
-        }
-
-    def _criteria(self) -> str:
-        if self._settings.archive:
-            return f"Announcements that list {self._hub.domain}, and repositories that the operator archives"
-        return f"Announcements that list {self._hub.domain} in both clone and relays"
-
-    def _greeting(self) -> str:
-        return (
-            f"{self._settings.name or self._hub.domain}: a GRASP relay (graspd {__version__})\n\n"
-            f"Connect a Nostr client to ws://{self._hub.domain} (wss:// behind TLS).\n"
-        )
+        return any(parsed in network for network in self._door.trusted_proxies)
 
 
 class _Guarded(RequestHandler):
