@@ -5,15 +5,17 @@ tags a root event (#e, #E, #q). Decides sizes: how many values a filter holds, h
 nothing of what is open.
 """
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from graspd.nostr.filter import Filter
 from graspd.nostr.kinds import ANNOUNCEMENT, STATE
 from graspd.sync.inputs import PeerTerms
+from graspd.sync.interest import Interest
 from graspd.sync.limits import SyncLimits
-from graspd.types import RepoAddr, UnixTime
+from graspd.types import UnixTime
 
 LAYER1: Final = Filter(kinds=(ANNOUNCEMENT, STATE))
 REPO_TAGS: Final = ("a", "A", "q")
@@ -56,8 +58,53 @@ class Room:
         return max(1, min(limits.transfers_at_once, self.subscriptions - self.live_subscriptions(limits)))
 
     def values_max(self) -> int:
-        """Ids that one filter can hold within a message."""
-        return max(1, (self.message_bytes - _REQUEST_OVERHEAD - _FILTER_OVERHEAD) // (_HEX_ID + _VALUE_OVERHEAD))
+        """Ids that one filter can hold where its three tags share a message."""
+        a_third = (self.message_bytes - _REQUEST_OVERHEAD) // len(ROOT_TAGS)
+        return max(1, (a_third - _FILTER_OVERHEAD) // (_HEX_ID + _VALUE_OVERHEAD))
+
+    def roots_max(self, requests: int, filters: int) -> int:
+        """How many roots so many requests and filters can hold, each root in three filters."""
+        by_bytes = requests * (self.message_bytes - _REQUEST_OVERHEAD) // (len(ROOT_TAGS) * (_HEX_ID + _VALUE_OVERHEAD))
+        return max(0, min(by_bytes, filters // len(ROOT_TAGS) * self.values_max()))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Items that share filters, one for each tag. Numbers instead of values: live filters are kept for months."""
+
+    tags: tuple[str, ...]  # none: layer 1
+    of_roots: bool
+    numbers: "array[int]"  # of repositories or roots in the interest
+    filter_bytes: int  # room one of its filters takes
+
+    @property
+    def filter_count(self) -> int:
+        """Filters it stands for."""
+        return len(self.tags) or 1
+
+    @property
+    def bytes(self) -> int:
+        """Room its filters take in a request."""
+        return self.filter_bytes * self.filter_count
+
+    def filters(self, interest: Interest) -> list[Filter]:
+        """The filters themselves. Roots removed meanwhile are left out; with none left there is no filter."""
+        if not self.tags:
+            return [LAYER1]
+        values = _root_ids(self.numbers, interest) if self.of_roots else _addresses(self.numbers, interest)
+        return [Filter(tags=((tag, values),)) for tag in self.tags] if values else []
+
+
+LAYER1_CELL: Final = Cell((), False, array("i"), _FILTER_OVERHEAD)
+
+
+def _root_ids(numbers: "array[int]", interest: Interest) -> tuple[str, ...]:
+    found = map(interest.roots.id, numbers)
+    return tuple([key.hex() for key in found if key is not None])
+
+
+def _addresses(numbers: "array[int]", interest: Interest) -> tuple[str, ...]:
+    return tuple([interest.repo(number).addr for number in numbers])
 
 
 def value_bytes(value: str) -> int:
@@ -66,65 +113,61 @@ def value_bytes(value: str) -> int:
     return (len(value) if plain else 6 * len(value.encode())) + _VALUE_OVERHEAD
 
 
-def filter_bytes(wanted: Filter) -> int:
-    """Room that a filter takes in a request."""
-    values = sum(value_bytes(value) for _, tagged in wanted.tags for value in tagged)
-    ids = len(wanted.ids or ()) * (_HEX_ID + _VALUE_OVERHEAD)
-    return _FILTER_OVERHEAD + values + ids
-
-
-def values_per_filter(repos: int, roots: int, room: Room, limits: SyncLimits) -> int:
-    """How many values a filter holds: 100, or as many more as it takes to stay within the budget of open filters."""
-    values = limits.filter_values
-    most = room.values_max()
-    while values < most and filter_count(repos, roots, values) > limits.filters_max:
-        values = min(most, values + limits.filter_values // 2)
-    return min(values, most)
-
-
 def filter_count(repos: int, roots: int, values: int) -> int:
     """Filters that so many repositories and roots take, layer 1 among them."""
     return 1 + len(REPO_TAGS) * -(-repos // values) + len(ROOT_TAGS) * -(-roots // values)
 
 
-def item_filters(
-    repos: Sequence[RepoAddr], roots: Sequence[str], values: int, room: Room, *, triples: bool = True
-) -> list[Filter]:
-    """The filters of layers 2 and 3 for these items, at most so many values each and none larger than a message."""
-    budget = (room.message_bytes - _REQUEST_OVERHEAD) // (len(REPO_TAGS) if triples else 1)
-    found: list[Filter] = []
-    for tags, all_values in ((REPO_TAGS, repos), (ROOT_TAGS, roots)):
-        for chunk in _chunks(all_values, values, max(budget - _FILTER_OVERHEAD, 1)):
-            found.extend(Filter(tags=((tag, chunk),)) for tag in tags)
-    return found
+def values_per_filter(repos: int, roots: int, filters_max: int, room: Room, limits: SyncLimits) -> int:
+    """How many values a filter holds: 100, or as many more as it takes to stay within so many filters."""
+    values = limits.filter_values
+    most = room.values_max()
+    while values < most and filter_count(repos, roots, values) > filters_max:
+        values += limits.filter_values // 2
+    return min(values, most)
 
 
-def _chunks(values: Sequence[str], count_max: int, bytes_max: int) -> Iterable[tuple[str, ...]]:
-    chunk: list[str] = []
-    size = 0
-    for value in values:
-        cost = value_bytes(value)
+def cells_of(repos: Iterable[int], roots: Iterable[int], values: int, room: Room, interest: Interest) -> list[Cell]:
+    """Layers 2 and 3 for these items: at most so many values a filter, and each cell within one request."""
+    # The filters of a cell go in one request where the peer takes that many, else each stands alone.
+    together = room.filters_per_request >= len(REPO_TAGS)
+    bytes_max = (room.message_bytes - _REQUEST_OVERHEAD) // (len(REPO_TAGS) if together else 1) - _FILTER_OVERHEAD
+    cells: list[Cell] = []
+    for tags, of_roots, numbers in ((REPO_TAGS, False, repos), (ROOT_TAGS, True, roots)):
+        groups = (tags,) if together else tuple((tag,) for tag in tags)
+        for chunk, size in _chunks(numbers, of_roots, values, bytes_max, interest):
+            cells.extend(Cell(group, of_roots, chunk, size + _FILTER_OVERHEAD) for group in groups)
+    return cells
+
+
+def _chunks(
+    numbers: Iterable[int], of_roots: bool, count_max: int, bytes_max: int, interest: Interest
+) -> Iterator[tuple["array[int]", int]]:
+    chunk, size = array("i"), 0
+    for number in numbers:
+        cost = _HEX_ID + _VALUE_OVERHEAD if of_roots else value_bytes(interest.repo(number).addr)
         if chunk and (len(chunk) == count_max or size + cost > bytes_max):
-            yield tuple(chunk)
-            chunk, size = [], 0
-        chunk.append(value)
+            yield chunk, size
+            chunk, size = array("i"), 0
+        chunk.append(number)
         size += cost
     if chunk:
-        yield tuple(chunk)
+        yield chunk, size
 
 
-def pack(filters: Iterable[Filter], room: Room) -> list[tuple[Filter, ...]]:
-    """Filters together in as few requests as the peer's limits allow, in their order."""
-    requests: list[tuple[Filter, ...]] = []
-    current: list[Filter] = []
-    size = _REQUEST_OVERHEAD
-    for wanted in filters:
-        cost = filter_bytes(wanted)
-        if current and (len(current) == room.filters_per_request or size + cost > room.message_bytes):
+def pack(cells: Iterable[Cell], room: Room) -> list[tuple[Cell, ...]]:
+    """Cells together in as few requests as the peer's limits allow, in their order."""
+    requests: list[tuple[Cell, ...]] = []
+    current: list[Cell] = []
+    count, size = 0, _REQUEST_OVERHEAD
+    for cell in cells:
+        full = count + cell.filter_count > room.filters_per_request or size + cell.bytes > room.message_bytes
+        if current and full:
             requests.append(tuple(current))
-            current, size = [], _REQUEST_OVERHEAD
-        current.append(wanted)
-        size += cost
+            current, count, size = [], 0, _REQUEST_OVERHEAD
+        current.append(cell)
+        count += cell.filter_count
+        size += cell.bytes
     if current:
         requests.append(tuple(current))
     return requests

@@ -45,6 +45,10 @@ class Ledger(Generic[Owner]):
         assert event_id not in self._claims
         self._claims[event_id] = owner
 
+    def claimed_by(self, event_id: EventId) -> Owner | None:
+        """Who asks for this id."""
+        return self._claims.get(event_id)
+
     def wait(self, event_id: EventId, owner: Owner) -> None:
         """Tell the owner how it ends with an id that is claimed or in hand."""
         assert event_id in self._claims or event_id in self._in_hand

@@ -49,6 +49,7 @@ class SyncLimits:
     batches_at_once: int = 2  # a peer; more are planned as these end
     transfers_at_once: int = 3  # requests a peer works on for us
     idle_s: float = 30.0  # without progress a request has failed
+    job_s: float = 120.0  # a question to our own store without an answer has failed
     negentropy_first_s: float = 10.0  # silence for this long after NEG-OPEN: not supported
     retry_s_first: float = 15.0  # a batch that ended badly
     retry_s_max: float = 3600.0
@@ -56,6 +57,7 @@ class SyncLimits:
     # Paged transfers
     page_limit: int = 500  # what relays give most often
     page_cap_min: int = 5  # a page with fewer events was not cut short: no relay caps this low
+    page_events_max: int = 10_000  # more than any relay gives in one answer: a page without end
     pages_max: int = 20_000  # a walk
 
     # Negentropy

@@ -95,10 +95,13 @@ class Walk:
         else:
             self._end_whole(self._page, hint)
         self._pages_left -= 1
+        if not self._is_over():
+            self._go_on()
+
+    def _is_over(self) -> bool:
         if not self.ended and self._pages_left == 0:
             self.endless = self.ended = True
-        if not self.ended:
-            self._go_on()
+        return self.ended
 
     def _end_whole(self, page: _Page, hint: EoseHint) -> None:
         if hint is EoseHint.FINISH or page.oldest is None:
@@ -134,7 +137,7 @@ class Walk:
             return
         if self._overfull:
             assert self._until is not None
-            if self._until <= (self._wanted.since or 0):
+            if self._until <= (0 if self._wanted.since is None else self._wanted.since):
                 self.ended = True
                 return
             self._until, self._border, self._overfull = UnixTime(self._until - 1), set(), False

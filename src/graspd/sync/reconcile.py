@@ -19,7 +19,9 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """Both sides know the difference."""
+    """The difference is known: all of it, or as much as is worth fetching before asking again."""
+
+    whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +62,10 @@ class Reconciliation:
         self.have_count += len(reply.have)
         if len(reply.need):
             self._need.append(reply.need.tobytes())
-        if self.need_count > self._limits.need_max:
-            return Broken(f"more than {self._limits.need_max} ids claimed in one session", restless=True)
         if reply.message is None:
-            return Agreed()
+            return Agreed(whole=True)
+        if self.need_count >= self._limits.need_max:
+            return Agreed(whole=False)
         if self._rounds >= self._limits.rounds_max or self._rounds_idle >= self._limits.rounds_idle_max:
             return Broken(f"no agreement after {self._rounds} rounds", restless=True)
         return Round(reply.message)

@@ -30,6 +30,7 @@ class Certificate:
     count: int  # events the peer showed or was found equal in
     fingerprint: str  # of our set where reconciled, else empty
     unserved: tuple[EventId, ...] = ()
+    holes: tuple[UnixTime, ...] = ()  # seconds in which a walked peer has more than it can be asked for
 
     @property
     def proven(self) -> bool:
