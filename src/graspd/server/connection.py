@@ -81,7 +81,9 @@ class Connection:
         try:
             while True:
                 try:
-                    message = await self._socket.receive(timeout=self._hub.idle_s_max)
+                    # Not aiohttp's own timeout: that begins anew with every pong, so it would never pass.
+                    async with asyncio.timeout(self._hub.idle_s_max):
+                        message = await self._socket.receive()
                 except TimeoutError:
                     if self._session.is_listening:
                         continue
