@@ -16,6 +16,7 @@ from graspd.types import RelayUrl
 
 URL_LENGTH_MAX: Final = 512  # a 29 kB relay URL has broken a database index in the field
 _HOST_LENGTH_MAX: Final = 253
+_LABEL_LENGTH_MAX: Final = 63  # a resolver raises on a longer one instead of not finding it
 _DEFAULT_PORT: Final = {"ws": 80, "wss": 443, "http": 80, "https": 443}
 # Every printable ASCII or non-ASCII character but white space, controls and the backslash that some parsers
 # read as a slash and some do not.
@@ -51,7 +52,7 @@ def split_url(text: str, schemes: tuple[str, ...]) -> SplitResult | None:
         return None
     if url.scheme not in schemes or "@" in url.netloc or "#" in text or port == 0:
         return None
-    host = _one_spelling(url.hostname or "")
+    host = _ipv6(url.hostname or "") if "[" in url.netloc else _host_name(url.hostname or "")
     if host is None:
         return None
     return url._replace(netloc=str(Domain(host, None if port == _DEFAULT_PORT[url.scheme] else port)))
@@ -66,7 +67,9 @@ def parse_relay_url(text: str) -> RelayUrl | None:
     url = split_url(text if "://" in text else f"wss://{text}", ("ws", "wss"))
     if url is None:
         return None
-    return RelayUrl(url._replace(path=url.path.rstrip("/")).geturl())
+    spelled = url._replace(path=url.path.rstrip("/")).geturl()
+    # Punycode is longer than what it stands for.
+    return RelayUrl(spelled) if len(spelled) <= URL_LENGTH_MAX else None
 
 
 def parse_domain(text: str) -> Domain | None:
@@ -84,8 +87,11 @@ def is_service_relay(text: str, domain: Domain) -> bool:
 
 
 def is_service_clone(text: str, domain: Domain, npub: str, identifier: str) -> bool:
-    """Whether a `clone` value names us: http(s)://<domain>/<npub>/<identifier>.git."""
-    url = split_url(text.strip(), ("http", "https"))
+    """Whether a `clone` value names us: http(s)://<domain>/<npub>/<identifier>.git.
+
+    An identifier may have spaces, and then some clients leave them as they are.
+    """
+    url = split_url(text.strip().replace(" ", "%20"), ("http", "https"))
     if url is None or url.query or not domain.serves(url):
         return False
     # The path is decoded after it is split, so that an encoded slash stays part of a name.
@@ -93,13 +99,17 @@ def is_service_clone(text: str, domain: Domain, npub: str, identifier: str) -> b
     return parts == [npub, f"{identifier}.git"]
 
 
-def _one_spelling(host: str) -> str | None:
+def _ipv6(host: str) -> str | None:
+    try:
+        address = ipaddress.IPv6Address(host)
+    except ValueError:
+        return None
+    # A zone names a network of the machine that reads it, not a place.
+    return None if address.scope_id else address.compressed
+
+
+def _host_name(host: str) -> str | None:
     host = host.removesuffix(".").lower()
-    if ":" in host:
-        try:
-            return ipaddress.IPv6Address(host).compressed
-        except ValueError:
-            return None
     if not host.isascii():
         try:
             host = idna.encode(host, uts46=True).decode("ascii")
@@ -107,4 +117,4 @@ def _one_spelling(host: str) -> str | None:
             return None
     if len(host) > _HOST_LENGTH_MAX or ".." in host or not _is_host_name(host):
         return None
-    return host
+    return None if any(len(label) > _LABEL_LENGTH_MAX for label in host.split(".")) else host
