@@ -87,6 +87,7 @@ class Settings(BaseModel):
         1_000_000, ge=1, description="most events a NIP-77 filter may match; more is answered blocked:"
     )
     neg_rounds_max: int = Field(512, ge=1, description="most rounds of one NIP-77 session")
+    neg_session_s_max: float = Field(600.0, gt=0, description="seconds until a NIP-77 session is ended, done or not")
     neg_frame_bytes_max: int = Field(60_000, ge=4096, description="bytes of a NIP-77 message before hex")
 
     verify_workers: int = Field(
@@ -188,6 +189,7 @@ class Settings(BaseModel):
             neg_sessions_max=self.neg_sessions_max,
             neg_records_max=self.neg_records_max,
             neg_rounds_max=self.neg_rounds_max,
+            neg_session_s_max=self.neg_session_s_max,
             neg_frame_bytes_max=self.neg_frame_bytes_max,
             auth_attempts_max=self.auth_attempts_max,
         )
@@ -223,22 +225,45 @@ class Settings(BaseModel):
                 "repo_acceptance_criteria": self._criteria(),
                 "software": "graspd",
                 "version": __version__,
-                "limitation": {
-                    "max_message_length": self.message_bytes_max,
-                    "max_subscriptions": self.subscriptions_max,
-                    "max_filters": self.filters_max,
-                    "max_limit": self.results_max,
-                    "default_limit": self.results_max,
-                    "max_subid_length": SUB_ID_LENGTH_MAX,
-                    "max_event_tags": self.event_tags_max,
-                    "max_content_length": self.event_bytes_max,
-                    "created_at_upper_limit": self.future_s_max,
-                    "auth_required": False,
-                    "payment_required": False,
-                    "restricted_writes": True,
-                },
+                "limitation": self._limitation(),
             }
         )
+
+    def _limitation(self) -> dict[str, Any]:
+        """Every bound that a client can run into. The first half is NIP-11's own; the rest has no name there yet."""
+        told: dict[str, Any] = {
+            "max_message_length": self.message_bytes_max,
+            "max_subscriptions": self.subscriptions_max,
+            "max_limit": self.results_max,
+            "default_limit": self.results_max,
+            "max_subid_length": SUB_ID_LENGTH_MAX,
+            "max_event_tags": self.event_tags_max,
+            "max_content_length": self.event_bytes_max,
+            "created_at_upper_limit": self.future_s_max,
+            "auth_required": False,
+            "payment_required": False,
+            "restricted_writes": True,
+            "max_event_length": self.event_bytes_max,
+            "max_filters": self.filters_max,
+            "max_filter_values": self.filter_values_max,
+            "max_query_seconds": self.query_s_max,
+            "max_events_per_minute": self.events_per_minute,
+            "max_connections": self.connections_max,
+            "max_connections_per_address": self.connections_per_address,
+            "max_handshake_seconds": self.handshake_s_max,
+            "max_idle_seconds": self.idle_s_max,
+            "max_unsent_length": self.unsent_bytes_max,
+            "max_auth_attempts": self.auth_attempts_max,
+        }
+        if self.negentropy:
+            told |= {
+                "max_negentropy_sessions": self.neg_sessions_max,
+                "max_negentropy_records": self.neg_records_max,
+                "max_negentropy_rounds": self.neg_rounds_max,
+                "max_negentropy_seconds": self.neg_session_s_max,
+                "max_negentropy_frame_length": self.neg_frame_bytes_max,
+            }
+        return told
 
     def _criteria(self) -> str:
         if self.archive:

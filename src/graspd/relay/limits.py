@@ -15,6 +15,7 @@ class RelayLimits:
     neg_sessions_max: int = 20
     neg_records_max: int = 1_000_000
     neg_rounds_max: int = 512
+    neg_session_s_max: float = 600.0
     neg_frame_bytes_max: int = 60_000
     auth_attempts_max: int = 10
     auth_age_s_max: int = 600

@@ -119,18 +119,23 @@ class Session:
         return None
 
     def _negotiate(self, sub_id: SubId, wanted: Filter, opening: bytes) -> list[Effect]:
-        if not self._limits.negentropy:
-            return [Send(m.neg_err(sub_id, Prefix.BLOCKED.says("negentropy is turned off here")))]
-        if wanted.limit is not None:
-            return [Send(m.neg_err(sub_id, Prefix.INVALID.says("a filter to reconcile has no limit")))]
-        fault = self._filters_fault((wanted,))
-        most = self._limits.neg_sessions_max
-        if fault is None and sub_id not in self._negotiations and len(self._negotiations) >= most:
-            fault = Prefix.RATE_LIMITED.says(f"{most} sessions are open, which is as many as may be")
+        fault = self._negotiation_fault(sub_id, wanted)
         if fault is not None:
-            return [Send(m.neg_err(sub_id, fault))]
+            # NIP-77: to open a session ends the one of the same id that was open, also where the new one is refused.
+            self._negotiations.discard(sub_id)
+            return [CloseNegotiation(sub_id), Send(m.neg_err(sub_id, fault))]
         self._negotiations.add(sub_id)
         return [OpenNegotiation(sub_id, wanted, opening)]
+
+    def _negotiation_fault(self, sub_id: SubId, wanted: Filter) -> str | None:
+        if not self._limits.negentropy:
+            return Prefix.BLOCKED.says("negentropy is turned off here")
+        if wanted.limit is not None:
+            return Prefix.INVALID.says("a filter to reconcile has no limit")
+        most = self._limits.neg_sessions_max
+        if sub_id not in self._negotiations and len(self._negotiations) >= most:
+            return Prefix.RATE_LIMITED.says(f"{most} sessions are open, which is as many as may be")
+        return self._filters_fault((wanted,))
 
     def _authenticate(self, event: Event, now: UnixTime) -> list[Effect]:
         self._auth_attempts += 1

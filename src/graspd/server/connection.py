@@ -73,7 +73,7 @@ class Connection:
         self._transport = request.transport
         self._peer = peer
         self._subscriptions: dict[SubId, LiveSubscription] = {}
-        self._negotiations = Negotiations(hub.sets, hub.limits, hub.clock)
+        self._negotiations = Negotiations(hub.sets, hub.limits, self._negotiation_late)
         self._outbox: list[bytes] = []
 
     async def serve(self) -> None:
@@ -96,6 +96,7 @@ class Connection:
                 else:
                     return
         finally:
+            self._negotiations.close_all()
             for subscription in self._subscriptions.values():
                 self._hub.index.remove(subscription)
 
@@ -222,7 +223,7 @@ class Connection:
     async def _negotiate(self, effect: OpenNegotiation | ContinueNegotiation | CloseNegotiation) -> None:
         match effect:
             case OpenNegotiation(sub_id, wanted, message):
-                commit = self._hub.ingest.commits_started
+                commit = self._hub.ingest.commits_finished
                 self.send(await self._negotiations.open(sub_id, wanted, message, commit))
             case ContinueNegotiation(sub_id, message):
                 self.send(await self._negotiations.proceed(sub_id, message))
@@ -230,3 +231,7 @@ class Connection:
                 self._negotiations.close(sub_id)
         if not self._negotiations.is_open(effect.sub_id):
             self._session.ended(effect.sub_id)
+
+    def _negotiation_late(self, sub_id: SubId, told: bytes) -> None:
+        self._session.ended(sub_id)
+        self.send(told)

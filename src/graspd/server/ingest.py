@@ -54,6 +54,7 @@ class Ingest:
         self._slots: asyncio.Queue[asyncio.Task[list[_Candidate]]] = asyncio.Queue(_BATCHES_AHEAD)
         self._failed = False
         self.commits_started = 0
+        self.commits_finished = 0
         self.on_new: Callable[[Event, int], None] = lambda _event, _commit: None
 
     def submit(
@@ -125,6 +126,7 @@ class Ingest:
         except StoreError as error:
             self._fail(error, batch)
             return
+        self.commits_finished = number
         for candidate, verdict in zip(batch, verdicts, strict=True):
             self._answer(candidate, verdict)
         for event in new:

@@ -1,6 +1,7 @@
 """The relay's side of NIP-77: sessions over sets of events, shared where filters and moment are the same."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 from weakref import WeakValueDictionary
@@ -15,9 +16,8 @@ from graspd.nostr.prefix import Prefix
 from graspd.relay.limits import RelayLimits
 from graspd.server.clock import Clock
 from graspd.store.ports import EventStore
-from graspd.types import Monotonic, SubId
+from graspd.types import SubId
 
-SESSION_S_MAX: Final = 600.0
 _INLINE_ITEMS_MAX: Final = 5000  # a round over more than this is done in a thread, so that nobody waits for it
 
 
@@ -32,7 +32,7 @@ class SharedSet:
 class _Session:
     shared: SharedSet
     responder: Responder
-    opened: Monotonic
+    deadline: asyncio.TimerHandle
     rounds: int = 0
 
 
@@ -57,15 +57,15 @@ class SharedSets:
 class Negotiations:
     """The sessions of one connection."""
 
-    def __init__(self, sets: SharedSets, limits: RelayLimits, clock: Clock) -> None:
+    def __init__(self, sets: SharedSets, limits: RelayLimits, on_late: Callable[[SubId, bytes], None]) -> None:
         self._sets = sets
         self._limits = limits
-        self._clock = clock
+        self._on_late = on_late  # told of a session that ended by its deadline, and what to say to the client
         self._sessions: dict[SubId, _Session] = {}
 
     async def open(self, sub_id: SubId, wanted: Filter, message: bytes, commit: int) -> bytes:
         """The answer to NEG-OPEN."""
-        self._sessions.pop(sub_id, None)
+        self.close(sub_id)
         try:
             shared = await self._sets.of(wanted, commit)
         except StoreError as error:
@@ -74,7 +74,9 @@ class Negotiations:
         if len(shared.items) > most:
             return m.neg_err(sub_id, Prefix.BLOCKED.says(f"the filter matches more than {most} events"), most)
         responder = Responder(shared.items, self._limits.neg_frame_bytes_max)
-        self._sessions[sub_id] = _Session(shared, responder, self._clock.now().mono)
+        # A set of a million takes 100 MB, so a client that falls silent must not keep one.
+        deadline = asyncio.get_running_loop().call_later(self._limits.neg_session_s_max, self._late, sub_id)
+        self._sessions[sub_id] = _Session(shared, responder, deadline)
         return await self.proceed(sub_id, message)
 
     async def proceed(self, sub_id: SubId, message: bytes) -> bytes:
@@ -83,10 +85,9 @@ class Negotiations:
         if session is None:
             return m.neg_err(sub_id, Prefix.CLOSED.says("no session of this id is open"))
         session.rounds += 1
-        late = self._clock.now().mono - session.opened > SESSION_S_MAX
-        if late or session.rounds > self._limits.neg_rounds_max:
+        if session.rounds > self._limits.neg_rounds_max:
             self.close(sub_id)
-            return m.neg_err(sub_id, Prefix.CLOSED.says("the session took too long"))
+            return m.neg_err(sub_id, Prefix.CLOSED.says("the session took too many rounds"))
         try:
             if len(session.shared.items) > _INLINE_ITEMS_MAX:
                 reply = await asyncio.to_thread(session.responder.reconcile, message)
@@ -99,8 +100,19 @@ class Negotiations:
 
     def close(self, sub_id: SubId) -> None:
         """Let go of a session."""
-        self._sessions.pop(sub_id, None)
+        session = self._sessions.pop(sub_id, None)
+        if session is not None:
+            session.deadline.cancel()
+
+    def close_all(self) -> None:
+        """Let go of every session."""
+        for sub_id in list(self._sessions):
+            self.close(sub_id)
 
     def is_open(self, sub_id: SubId) -> bool:
         """Whether a session of this id is open."""
         return sub_id in self._sessions
+
+    def _late(self, sub_id: SubId) -> None:
+        self.close(sub_id)
+        self._on_late(sub_id, m.neg_err(sub_id, Prefix.CLOSED.says("the session took too long")))
