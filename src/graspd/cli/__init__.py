@@ -5,7 +5,7 @@ import sys
 import typer
 
 from graspd.cli import export_, import_, serve, settings
-from graspd.errors import GraspdError, SettingError
+from graspd.errors import DataDirError, GraspdError, SettingError
 
 app = typer.Typer(
     help="A GRASP relay that goes and gets it.",
@@ -23,7 +23,7 @@ def main() -> None:
     """The entry point."""
     try:
         app()
-    except SettingError as error:
+    except (SettingError, DataDirError) as error:
         print(f"graspd: {error}", file=sys.stderr)
         sys.exit(2)
     except GraspdError as error:
