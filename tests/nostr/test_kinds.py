@@ -20,7 +20,7 @@ def test_classes(expected: KindClass, numbers: tuple[int, ...]) -> None:
 
 
 def test_every_kind_has_one_class() -> None:
-    sizes = {one: 0 for one in KindClass}
+    sizes = dict.fromkeys(KindClass, 0)
     for number in range(kinds.KIND_MAX + 1):
         sizes[kind_class(number)] += 1
     assert sizes == {
