@@ -12,7 +12,7 @@ from tests.nostr.made import signed
 
 
 class Vector(NamedTuple):
-    index: str
+    number: str
     secret: bytes
     pubkey: bytes
     aux: bytes
@@ -43,17 +43,17 @@ OF_EVENTS = [vector for vector in VECTORS if len(vector.message) == 32]
 
 
 def test_all_vectors_are_here() -> None:
-    assert [int(vector.index) for vector in VECTORS] == list(range(19))
+    assert [int(vector.number) for vector in VECTORS] == list(range(19))
     assert len(OF_EVENTS) == 15
     assert sum(vector.good for vector in OF_EVENTS) == 5
 
 
-@pytest.mark.parametrize("vector", OF_EVENTS, ids=lambda vector: vector.index)
+@pytest.mark.parametrize("vector", OF_EVENTS, ids=lambda vector: vector.number)
 def test_vector(vector: Vector) -> None:
     assert verify(vector.message, vector.pubkey, vector.sig) is vector.good
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.index)
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.number)
 def test_vector_with_a_message_of_any_length(vector: Vector) -> None:
     try:
         key = PublicKeyXOnly(vector.pubkey)
@@ -63,7 +63,7 @@ def test_vector_with_a_message_of_any_length(vector: Vector) -> None:
     assert key.verify(vector.sig, vector.message) is vector.good
 
 
-@pytest.mark.parametrize("vector", [one for one in OF_EVENTS if one.secret], ids=lambda vector: vector.index)
+@pytest.mark.parametrize("vector", [one for one in OF_EVENTS if one.secret], ids=lambda vector: vector.number)
 def test_vector_signed_anew(vector: Vector) -> None:
     key = PrivateKey(vector.secret)
     assert key.public_key_xonly.format() == vector.pubkey
