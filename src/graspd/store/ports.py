@@ -44,6 +44,9 @@ class Transaction(Protocol):
 class EventStore(Protocol):
     """Durable events, with one writer and many readers."""
 
+    # Told of events that are served no longer, whatever the cause: after their commit, in the writer's thread.
+    on_erased: Callable[[Sequence[EventId]], None]
+
     async def commit(self, work: Callable[[Transaction], T]) -> T:
         """Run the work in one transaction; when this returns, its changes are on disk."""
 

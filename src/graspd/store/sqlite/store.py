@@ -17,7 +17,7 @@ from graspd.store.ports import Columns, Page, Transaction
 from graspd.store.sqlite import filter_sql
 from graspd.store.sqlite.connection import FILE_NAME, lock, open_reader, open_writer, time_limit
 from graspd.store.sqlite.keys import packed
-from graspd.store.sqlite.transaction import SqliteTransaction, erase
+from graspd.store.sqlite.transaction import SqliteTransaction
 from graspd.types import EventId, UnixTime
 
 T = TypeVar("T")
@@ -40,12 +40,13 @@ class SqliteStore:
         self._readers = ThreadPoolExecutor(readers, "store-reader")
         self._local = threading.local()
         self._reader_dbs: list[apsw.Connection] = []
+        self.on_erased: Callable[[Sequence[EventId]], None] = lambda _ids: None
 
     async def commit(self, work: Callable[[Transaction], T]) -> T:
         """Run the work in one transaction; when this returns, its changes are on disk."""
         return await asyncio.get_running_loop().run_in_executor(self._writer, self._commit, work)
 
-    def _commit(self, work: Callable[[Transaction], T]) -> T:
+    def _commit(self, work: Callable[[SqliteTransaction], T]) -> T:
         if self._failure is not None:
             raise self._failure
         transaction = SqliteTransaction(self._db, self._next_seq)
@@ -57,6 +58,8 @@ class SqliteStore:
             self._failure = StoreError(f"the store failed to commit: {error}")
             raise self._failure from error
         self._next_seq = transaction.next_seq
+        if transaction.erased:
+            self.on_erased(transaction.erased)
         return result
 
     async def query(self, filters: Sequence[Filter], limit: int, now: UnixTime) -> Page:
@@ -120,7 +123,7 @@ class SqliteStore:
 
     def _purge(self, now: int) -> int:
         expired = f"SELECT seq FROM event WHERE expires_at <= ? LIMIT {_PURGE_MAX}"
-        return self._commit(lambda _: _purged(self._db, expired, now))
+        return self._commit(lambda transaction: _purged(transaction, expired, now))
 
     def export(self) -> Iterator[bytes]:
         """Every event, oldest first."""
@@ -170,7 +173,6 @@ def _known(db: apsw.Connection, ids: Collection[EventId]) -> set[EventId]:
     return {EventId(text[at : at + 64]) for at in range(0, len(text), 64)}
 
 
-def _purged(db: apsw.Connection, expired: str, now: int) -> int:
-    count = int(db.execute(f"SELECT count(*) FROM ({expired})", (now,)).get)
-    erase(db, f"seq IN ({expired})", (now,))
-    return count
+def _purged(transaction: SqliteTransaction, expired: str, now: int) -> int:
+    transaction.remove(f"seq IN ({expired})", (now,))
+    return len(transaction.erased)

@@ -37,6 +37,7 @@ class SqliteTransaction:
     def __init__(self, db: apsw.Connection, next_seq: int) -> None:
         self._db = db
         self.next_seq = next_seq
+        self.erased: list[EventId] = []
 
     def facts(self, inquiry: Inquiry) -> Facts:
         """Answer the questions of a segment."""
@@ -94,7 +95,18 @@ class SqliteTransaction:
 
     def _erase(self, where: str, values: tuple[bytes | int, ...]) -> None:
         self._db.execute(f"INSERT OR IGNORE INTO gone SELECT id, pubkey FROM event WHERE {where}", values)
-        erase(self._db, where, values)
+        self.remove(where, values)
+
+    def remove(self, where: str, values: tuple[bytes | int, ...]) -> None:
+        """Remove events with all that belongs to them."""
+        found = f"SELECT seq, created_at, raw FROM event JOIN body USING (seq) WHERE {where}"
+        for seq, created_at, raw in cast("list[tuple[int, int, bytes]]", self._db.execute(found, values).fetchall()):
+            event = load_event(raw)
+            rows = [(key, created_at, seq) for key in tag_keys(event)]
+            self._db.executemany("DELETE FROM tag WHERE key = ? AND created_at = ? AND seq = ?", rows)
+            self._db.execute("DELETE FROM body WHERE seq = ?", (seq,))
+            self._db.execute("DELETE FROM event WHERE seq = ?", (seq,))
+            self.erased.append(event.id)
 
     def _raise_floor(self, change: RaiseFloor) -> None:
         address = change.address.encode()
@@ -127,13 +139,3 @@ class SqliteTransaction:
 
     def _run(self, statement: str, *values: str | bytes | int) -> None:
         self._db.execute(statement, values)
-
-
-def erase(db: apsw.Connection, where: str, values: tuple[bytes | int, ...]) -> None:
-    """Remove events with all that belongs to them."""
-    found = f"SELECT seq, created_at, raw FROM event JOIN body USING (seq) WHERE {where}"
-    for seq, created_at, raw in cast("list[tuple[int, int, bytes]]", db.execute(found, values).fetchall()):
-        rows = [(key, created_at, seq) for key in tag_keys(load_event(raw))]
-        db.executemany("DELETE FROM tag WHERE key = ? AND created_at = ? AND seq = ?", rows)
-        db.execute("DELETE FROM body WHERE seq = ?", (seq,))
-        db.execute("DELETE FROM event WHERE seq = ?", (seq,))
