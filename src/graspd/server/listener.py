@@ -82,7 +82,7 @@ class Listener:
             )
         if request.path != "/":
             return web.Response(status=404, text="Not found\n", headers=CORS)
-        if "application/nostr+json" in request.headers.get("Accept", ""):
+        if "application/nostr+json" in request.headers.get("Accept", "").lower():
             document = orjson.dumps(self._door.information)
             return web.Response(body=document, content_type="application/nostr+json", headers=CORS)
         return web.Response(text=self._door.greeting, headers=CORS)
