@@ -13,7 +13,7 @@ from graspd.nostr.event import Event
 from graspd.nostr.filter import Filter
 from graspd.nostr.kinds import ANNOUNCEMENT, DELETION, REQUEST_KINDS
 from graspd.nostr.nip34 import read_announcement
-from graspd.nostr.tags import referenced_addresses, referenced_ids
+from graspd.nostr.tags import references
 from graspd.rules.admission import judge_batch
 from graspd.rules.changes import Bury, Change, Erase, Forget, Hold, Miss, Put, RaiseFloor, Release
 from graspd.rules.expiry import expiry, has_expired
@@ -165,5 +165,5 @@ def _add_served(facts: Facts, event: Event, inquiry: Inquiry, ids: set[EventId],
         facts.announcements.setdefault(event.identifier, {})[event.pubkey] = read_announcement(event)
     # A request speaks of what must go, so it vouches for nothing.
     if event.kind not in REQUEST_KINDS:
-        facts.tagged_ids |= inquiry.ids.intersection(referenced_ids(event))
-        facts.tagged_addresses |= inquiry.addresses.intersection(referenced_addresses(event))
+        facts.tagged_ids |= inquiry.ids.intersection(references(event).ids)
+        facts.tagged_addresses |= inquiry.addresses.intersection(references(event).addresses)

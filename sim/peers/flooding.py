@@ -1,0 +1,31 @@
+"""Floods: whatever is asked, hundreds of events follow that nobody asked for."""
+# ruff: noqa: ARG002 - a hook is given what any temper may need
+
+from graspd.nostr import messages as m
+from graspd.types import PubKey
+from sim.content import make
+from sim.faults import Fault, Faults
+from sim.peers.relay import Reply, Talk, Temper, event_text
+
+_NOBODY = PubKey("0" * 63 + "2")
+
+
+class Flooding(Temper):
+    """Never stops talking."""
+
+    def __init__(self, faults: Faults, size: int) -> None:
+        self._faults = faults
+        self._size = size
+        self._sent = 0
+
+    def after(self, talk: Talk, message: m.ClientMessage, replies: list[Reply], now: float) -> list[Reply]:
+        """The answer, and a flood."""
+        if not isinstance(message, m.Request):
+            return replies
+        self._faults.saw(Fault.FLOOD)
+        flood = []
+        for number in range(self._size):
+            self._sent += 1
+            event = make(1, _NOBODY, 1_699_000_000 + self._sent, [["t", "flood"]], str(self._sent))
+            flood.append(Reply(number * 0.01, event_text(message.sub_id, event)))
+        return replies + flood
