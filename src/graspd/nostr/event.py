@@ -51,6 +51,7 @@ class Event:
     content: str
     sig: str
     raw: bytes
+    address: Address | None  # kind:pubkey:identifier where later versions replace earlier ones, else nothing
 
     def tag_values(self, *names: str) -> list[str]:
         """The first value of every tag with one of these names, in order."""
@@ -66,19 +67,7 @@ class Event:
     @property
     def identifier(self) -> str:
         """The `d` tag; NIP-01 reads a missing one as empty."""
-        return self.first("d") or ""
-
-    @property
-    def address(self) -> Address | None:
-        """kind:pubkey:identifier where later versions replace earlier ones, else nothing."""
-        match kind_class(self.kind):
-            case KindClass.ADDRESSABLE:
-                return Address(f"{self.kind}:{self.pubkey}:{self.identifier}")
-            case KindClass.REPLACEABLE:
-                return Address(f"{self.kind}:{self.pubkey}:")
-            case _:
-                # NIP-62: a later request to vanish asks for all that an earlier one did, so one is kept.
-                return Address(f"{self.kind}:{self.pubkey}:") if self.kind == VANISH else None
+        return _identifier(self.tags)
 
     @property
     def is_protected(self) -> bool:
@@ -97,6 +86,21 @@ class Event:
     def replaces(self, created_at: int, event_id: str) -> bool:
         """Whether this version stays when that one is there too."""
         return version_rank(self.created_at, self.id) < version_rank(created_at, event_id)
+
+
+def _identifier(tags: Tags) -> str:
+    return next((tag[1] for tag in tags if tag[0] == "d" and len(tag) > 1), "")
+
+
+def _address(kind: int, pubkey: str, tags: Tags) -> Address | None:
+    match kind_class(kind):
+        case KindClass.ADDRESSABLE:
+            return Address(f"{kind}:{pubkey}:{_identifier(tags)}")
+        case KindClass.REPLACEABLE:
+            return Address(f"{kind}:{pubkey}:")
+        case _:
+            # NIP-62: a later request to vanish asks for all that an earlier one did, so one is kept.
+            return Address(f"{kind}:{pubkey}:") if kind == VANISH else None
 
 
 def version_rank(created_at: int, event_id: str) -> tuple[int, str]:
@@ -167,22 +171,16 @@ def _sealed(
         content_json,
         sig.encode(),
     )
-    return Event(EventId(event_id), PubKey(pubkey), UnixTime(created_at), kind, tags, content, sig, raw)
+    address = _address(kind, pubkey, tags)
+    return Event(EventId(event_id), PubKey(pubkey), UnixTime(created_at), kind, tags, content, sig, raw, address)
 
 
 def load_event(raw: bytes) -> Event:
     """An event from our own store, which holds nothing but canonical, checked events."""
     value = orjson.loads(raw)
-    return Event(
-        value["id"],
-        value["pubkey"],
-        value["created_at"],
-        value["kind"],
-        tuple(map(tuple, value["tags"])),
-        value["content"],
-        value["sig"],
-        raw,
-    )
+    kind, pubkey, tags = value["kind"], value["pubkey"], tuple(map(tuple, value["tags"]))
+    address = _address(kind, pubkey, tags)
+    return Event(value["id"], pubkey, value["created_at"], kind, tags, value["content"], value["sig"], raw, address)
 
 
 _ID_AT: Final = len('{"id":"')

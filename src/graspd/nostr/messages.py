@@ -132,7 +132,12 @@ def parse_client_message(data: bytes) -> ClientMessage | BadMessage:
 
 def _parse_signed(value: list[Any], data: bytes) -> Publish | Authenticate | BadEvent | Unreadable:
     event: Event | Malformed = parse_event(value[1])
-    if isinstance(event, Event) and (len(value) != 2 or has_repeated_key(data, len(value[1]))):
+    # The canonical spelling, which most clients use, repeats no key: a comparison is ten times cheaper than a search.
+    if (
+        isinstance(event, Event)
+        and data != b'["EVENT",%b]' % event.raw
+        and (len(value) != 2 or has_repeated_key(data, len(value[1])))
+    ):
         event = Malformed("the event spells a field twice, or something follows it", event.id)
     if isinstance(event, Malformed):
         return BadEvent(event.event_id, event.text) if is_hex64(event.event_id) else Unreadable(event.text)

@@ -1,6 +1,7 @@
 """What tags refer to: other events by id, and replaceable events by address."""
 
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from graspd.nostr.event import Event, is_hex64
 from graspd.nostr.kinds import KIND_MAX
@@ -9,6 +10,8 @@ from graspd.types import Address, EventId
 # NIP-34 and NIP-22: lower case names the parent, upper case the root of the conversation, q a quotation.
 ID_TAGS: Final = ("e", "E", "q")
 ADDRESS_TAGS: Final = ("a", "A", "q")
+_NAMES: Final = frozenset(ID_TAGS + ADDRESS_TAGS)
+_ID_LENGTH: Final = 64
 
 
 def is_indexed(name: str) -> bool:
@@ -16,6 +19,7 @@ def is_indexed(name: str) -> bool:
     return len(name) == 1 and name.isascii() and name.isalpha()
 
 
+@lru_cache(maxsize=4096)  # every event about a repository repeats its address
 def parse_address(value: str) -> Address | None:
     """An address in its one spelling, or nothing where the text is none."""
     kind, _, rest = value.partition(":")
@@ -27,12 +31,21 @@ def parse_address(value: str) -> Address | None:
     return Address(value) if int(kind) <= KIND_MAX else None
 
 
-def referenced_ids(event: Event) -> list[EventId]:
-    """The events that this one speaks of."""
-    return [EventId(value) for value in event.tag_values(*ID_TAGS) if is_hex64(value)]
+class References(NamedTuple):
+    """What an event speaks of: events, and replaceable events, repositories above all."""
+
+    ids: list[EventId]
+    addresses: list[Address]
 
 
-def referenced_addresses(event: Event) -> list[Address]:
-    """The replaceable events, repositories above all, that this one speaks of."""
-    found = (parse_address(value) for value in event.tag_values(*ADDRESS_TAGS))
-    return [address for address in found if address is not None]
+def references(event: Event) -> References:
+    """What this event speaks of, in the order of its tags."""
+    found = References([], [])
+    for tag in event.tags:
+        if tag[0] in _NAMES and len(tag) > 1:
+            value = tag[1]
+            if tag[0] in ID_TAGS and len(value) == _ID_LENGTH and is_hex64(value):
+                found.ids.append(EventId(value))
+            elif tag[0] in ADDRESS_TAGS and (address := parse_address(value)) is not None:
+                found.addresses.append(address)
+    return found

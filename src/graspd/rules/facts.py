@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, assert_never
 from graspd.nostr.event import Event, version_rank
 from graspd.nostr.kinds import ANNOUNCEMENT, GRASP_LIST, REQUEST_KINDS, STATE, VANISH
 from graspd.nostr.nip34 import Announcement, read_announcement
-from graspd.nostr.tags import referenced_addresses, referenced_ids
+from graspd.nostr.tags import references
 from graspd.rules.changes import Bury, Change, Erase, Forget, Hold, Miss, Put, RaiseFloor, Release
 from graspd.types import Address, EventId, PubKey, UnixTime
 
@@ -83,8 +83,9 @@ class Facts:
         if event.kind == ANNOUNCEMENT:
             self.announcements.setdefault(event.identifier, {})[event.pubkey] = read_announcement(event)
         if event.kind not in REQUEST_KINDS:
-            self.tagged_ids.update(referenced_ids(event))
-            self.tagged_addresses.update(referenced_addresses(event))
+            ids, addresses = references(event)
+            self.tagged_ids.update(ids)
+            self.tagged_addresses.update(addresses)
 
     def apply(self, change: Change) -> None:
         """Follow one change of a segment. Forget and Hold end their segment: nothing after them asks these facts."""
@@ -142,8 +143,9 @@ def inquiry_of(events: list[Event]) -> Inquiry:
             asked.identifiers.add(event.identifier)
         if event.kind == VANISH:
             continue
-        asked.related_ids.update(referenced_ids(event))
-        asked.related_addresses.update(referenced_addresses(event))
+        ids, addresses = references(event)
+        asked.related_ids.update(ids)
+        asked.related_addresses.update(addresses)
     return asked
 
 

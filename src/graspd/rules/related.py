@@ -3,7 +3,7 @@
 from graspd.nostr.event import Event
 from graspd.nostr.kinds import ANNOUNCEMENT
 from graspd.nostr.relay_url import is_service_relay
-from graspd.nostr.tags import referenced_addresses, referenced_ids
+from graspd.nostr.tags import references
 from graspd.rules.facts import Facts
 from graspd.rules.policy import Policy
 from graspd.rules.verdict import STORED, Reason, Verdict
@@ -12,9 +12,10 @@ from graspd.types import Address, PubKey
 
 def judge_related(event: Event, facts: Facts, policy: Policy) -> Verdict:
     """Whether the event tags something we have, or something we have tags it."""
-    if any(address in facts.versions and not _is_blocked(address, policy) for address in referenced_addresses(event)):
+    ids, addresses = references(event)
+    if any(address in facts.versions and not _is_blocked(address, policy) for address in addresses):
         return STORED
-    if any(event_id in facts.held for event_id in referenced_ids(event)):
+    if any(event_id in facts.held for event_id in ids):
         return STORED
     if event.id in facts.tagged_ids or event.address in facts.tagged_addresses:
         return STORED

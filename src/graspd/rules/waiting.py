@@ -11,7 +11,7 @@ that provides one of its keys, and not before: `judge` looks at nothing else tha
 
 from graspd.nostr.event import Event
 from graspd.nostr.kinds import ANNOUNCEMENT, DELETION, VANISH
-from graspd.nostr.tags import referenced_addresses, referenced_ids
+from graspd.nostr.tags import references
 from graspd.rules.verdict import Reason
 
 
@@ -22,8 +22,8 @@ def waits_for(event: Event, reason: Reason) -> tuple[str, ...]:
             return (f"d:{event.identifier}",)
         case Reason.UNRELATED:
             own = [f"t:{event.id}"] if event.address is None else [f"t:{event.id}", f"g:{event.address}"]
-            ids = [f"i:{event_id}" for event_id in referenced_ids(event)]
-            addresses = [f"a:{address}" for address in referenced_addresses(event)]
+            ids = [f"i:{event_id}" for event_id in references(event).ids]
+            addresses = [f"a:{address}" for address in references(event).addresses]
             return tuple(dict.fromkeys([*own, *ids, *addresses]))
         case Reason.CONCERNS_OTHERS if event.kind != VANISH:
             return (f"p:{event.pubkey}",)
@@ -39,6 +39,6 @@ def provides(event: Event) -> tuple[str, ...]:
     if event.address is not None:
         keys.append(f"a:{event.address}")
     if event.kind != DELETION:
-        keys.extend(f"t:{event_id}" for event_id in referenced_ids(event))
-        keys.extend(f"g:{address}" for address in referenced_addresses(event))
+        keys.extend(f"t:{event_id}" for event_id in references(event).ids)
+        keys.extend(f"g:{address}" for address in references(event).addresses)
     return tuple(dict.fromkeys(keys))

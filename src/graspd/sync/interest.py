@@ -12,7 +12,7 @@ from graspd.nostr.event import Event
 from graspd.nostr.kinds import ANNOUNCEMENT, ROOT_KINDS, STATE
 from graspd.nostr.nip34 import read_announcement
 from graspd.nostr.relay_url import is_service_relay
-from graspd.nostr.tags import parse_address, referenced_addresses, referenced_ids
+from graspd.nostr.tags import parse_address, references
 from graspd.rules.policy import Policy
 from graspd.sync.limits import SyncLimits
 from graspd.sync.reports import CapReached
@@ -49,6 +49,11 @@ class Repo:
         """Roots that are still there."""
         return len(self.roots) - self.removed
 
+    @property
+    def digest_hex(self) -> str:
+        """The digest as marks spell it."""
+        return f"{self.digest:032x}"
+
 
 class Interest:
     """The source of truth about what is wanted."""
@@ -76,7 +81,7 @@ class Interest:
             self._put_announcement(event)
         elif event.kind in ROOT_KINDS:
             self._put_root(event)
-        for event_id in referenced_ids(event):
+        for event_id in references(event).ids:
             number = self.roots.find(event_id)
             if number is not None:
                 self.roots.touch(number, event.created_at)
@@ -147,9 +152,9 @@ class Interest:
         """Whether an event is of the kind that our filters ask for."""
         if event.kind in (ANNOUNCEMENT, STATE):
             return True
-        if any(RepoAddr(address) in self._repo_by_addr for address in referenced_addresses(event)):
+        if any(RepoAddr(address) in self._repo_by_addr for address in references(event).addresses):
             return True
-        return any(self.roots.find(event_id) is not None for event_id in referenced_ids(event))
+        return any(self.roots.find(event_id) is not None for event_id in references(event).ids)
 
     # Announcements
 

@@ -51,6 +51,8 @@ def open_writer(path: Path) -> apsw.Connection:
         db.execute("PRAGMA journal_mode = WAL")
         # OK means durable: FULL flushes the log at every commit, NORMAL would lose the last ones with the power.
         db.execute("PRAGMA synchronous = FULL")
+        # An INSERT from a SELECT keeps a journal for the statement, in a temporary file unless told otherwise.
+        db.execute("PRAGMA temp_store = MEMORY")
         db.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         db.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
         _migrate(db)
