@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from graspd.nostr.filter import Filter
 from graspd.rules.changes import Change
 from graspd.rules.facts import Facts, Inquiry
+from graspd.sync.effects import SaveState
+from graspd.sync.records import SavedState
 from graspd.types import EventId, UnixTime
 
 T = TypeVar("T")
@@ -70,3 +72,16 @@ class EventStore(Protocol):
 
     async def close(self) -> None:
         """Finish the commit under way and let go of the files."""
+
+
+class SyncStore(Protocol):
+    """What proactive sync asks of the store beside events."""
+
+    async def gone(self, ids: Collection[EventId]) -> set[EventId]:
+        """Which of these events were here, or came too late to be, and will not be taken again."""
+
+    async def load_sync(self) -> SavedState:
+        """What was kept of peers."""
+
+    async def save_sync(self, changes: SaveState) -> None:
+        """Make changes of that durable, in one transaction."""

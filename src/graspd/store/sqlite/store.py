@@ -14,10 +14,12 @@ from graspd.errors import StoreError
 from graspd.nostr.event import newest_first
 from graspd.nostr.filter import Filter
 from graspd.store.ports import Columns, Page, Transaction
-from graspd.store.sqlite import filter_sql
+from graspd.store.sqlite import filter_sql, sync_state
 from graspd.store.sqlite.connection import FILE_NAME, lock, open_reader, open_writer, time_limit
 from graspd.store.sqlite.keys import packed
 from graspd.store.sqlite.transaction import SqliteTransaction
+from graspd.sync.effects import SaveState
+from graspd.sync.records import SavedState
 from graspd.types import EventId, UnixTime
 
 T = TypeVar("T")
@@ -124,6 +126,18 @@ class SqliteStore:
     def _purge(self, now: int) -> int:
         expired = f"SELECT seq FROM event WHERE expires_at <= ? LIMIT {_PURGE_MAX}"
         return self._commit(lambda transaction: _purged(transaction, expired, now))
+
+    async def gone(self, ids: Collection[EventId]) -> set[EventId]:
+        """Which of these events were here, or came too late to be, and will not be taken again."""
+        return await self._read(lambda db: sync_state.gone(db, ids))
+
+    async def load_sync(self) -> SavedState:
+        """What proactive sync kept."""
+        return await self._read(sync_state.load_sync)
+
+    async def save_sync(self, changes: SaveState) -> None:
+        """Make changes of what proactive sync keeps durable."""
+        await self.commit(lambda _: sync_state.save_sync(self._db, changes))
 
     def export(self) -> Iterator[bytes]:
         """Every event, oldest first."""
