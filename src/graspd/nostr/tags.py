@@ -12,6 +12,7 @@ ID_TAGS: Final = ("e", "E", "q")
 ADDRESS_TAGS: Final = ("a", "A", "q")
 _NAMES: Final = frozenset(ID_TAGS + ADDRESS_TAGS)
 _ID_LENGTH: Final = 64
+_CACHED_LENGTH_MAX: Final = 512  # of an address; 4,096 of them stay under 3 MB whatever strangers send
 
 
 def is_indexed(name: str) -> bool:
@@ -19,9 +20,12 @@ def is_indexed(name: str) -> bool:
     return len(name) == 1 and name.isascii() and name.isalpha()
 
 
-@lru_cache(maxsize=4096)  # every event about a repository repeats its address
 def parse_address(value: str) -> Address | None:
     """An address in its one spelling, or nothing where the text is none."""
+    return _cached(value) if len(value) <= _CACHED_LENGTH_MAX else _parsed(value)
+
+
+def _parsed(value: str) -> Address | None:
     kind, _, rest = value.partition(":")
     pubkey, separator, _ = rest.partition(":")
     if not separator or not is_hex64(pubkey):
@@ -29,6 +33,9 @@ def parse_address(value: str) -> Address | None:
     if not (kind.isascii() and kind.isdecimal()) or len(kind) > 5 or (kind[0] == "0" and kind != "0"):
         return None
     return Address(value) if int(kind) <= KIND_MAX else None
+
+
+_cached: Final = lru_cache(maxsize=4096)(_parsed)  # every event about a repository repeats its address
 
 
 class References(NamedTuple):
