@@ -39,13 +39,18 @@ def made(
 
 
 def signed(
-    secret: bytes, kind: int = 1, at: int = 1_700_000_000, tags: Sequence[Sequence[str]] = (), content: str = ""
+    secret: bytes,
+    kind: int = 1,
+    at: int = 1_700_000_000,
+    tags: Sequence[Sequence[str]] = (),
+    content: str = "",
+    nonce: bytes = bytes(32),
 ) -> Event:
     """An event with a valid signature."""
     key = PrivateKey(secret)
     by = key.public_key_xonly.format().hex()
     one = event_id(by, at, kind, tags, content)
-    sig = key.sign_schnorr(bytes.fromhex(one), bytes(32)).hex()
+    sig = key.sign_schnorr(bytes.fromhex(one), nonce).hex()
     fields = {"pubkey": by, "created_at": at, "kind": kind, "tags": tags, "content": content, "sig": sig}
     return _parsed({"id": one, **fields})
 

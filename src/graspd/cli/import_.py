@@ -84,7 +84,7 @@ class _Import:
         if isinstance(event, Malformed):
             self._broken.append((number, event.why))
             return None
-        if has_repeated_key(line, len(value)):
+        if has_repeated_key(line, value):
             self._broken.append((number, "a field is spelled twice"))
             return None
         return event

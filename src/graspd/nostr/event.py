@@ -108,13 +108,25 @@ def version_rank(created_at: int, event_id: str) -> tuple[int, str]:
     return -created_at, event_id
 
 
-def has_repeated_key(message: bytes, keys: int) -> bool:
-    """Whether a JSON text holding one flat object of `keys` distinct keys spelled some key twice.
+def has_repeated_key(text: bytes, value: Any) -> bool:
+    """Whether a JSON text, read as this value, spelled some key of an object twice.
 
     A parser silently keeps the last of two equal keys, so two readers could see two different events in one text.
-    Outside its strings, such a text has exactly one colon for each key.
+    Outside its strings, a text has exactly one colon for each key.
     """
-    return _strings.sub(b"", message).count(b":") != keys
+    return _strings.sub(b"", text).count(b":") != _key_count(value)
+
+
+def _key_count(value: Any) -> int:
+    count, to_visit = 0, [value]
+    while to_visit:
+        one = to_visit.pop()
+        if type(one) is dict:
+            count += len(one)
+            to_visit.extend(one.values())
+        elif type(one) is list:
+            to_visit.extend(one)
+    return count
 
 
 def parse_event(value: Any) -> Event | Malformed:

@@ -125,7 +125,7 @@ def parse_client_message(data: bytes) -> ClientMessage | BadMessage:
         case "EVENT" | "AUTH":
             return _parse_signed(value, data)
         case "REQ" | "COUNT" | "CLOSE" | "NEG-OPEN" | "NEG-MSG" | "NEG-CLOSE":
-            return _parse_named(value)
+            return _unambiguous(_parse_named(value), value, data)
         case verb:
             return Unreadable(Prefix.UNSUPPORTED.says(f"{verb[:32]!r} is no message known here"))
 
@@ -136,7 +136,7 @@ def _parse_signed(value: list[Any], data: bytes) -> Publish | Authenticate | Bad
     if (
         isinstance(event, Event)
         and data != b'["EVENT",%b]' % event.raw
-        and (len(value) != 2 or has_repeated_key(data, len(value[1])))
+        and (len(value) != 2 or has_repeated_key(data, value))
     ):
         event = Malformed("the event spells a field twice, or something follows it", event.id)
     if isinstance(event, Malformed):
@@ -158,6 +158,13 @@ def _parse_named(value: list[Any]) -> ClientMessage | BadMessage:
             return _parse_request(verb, SubId(sub_id), rest)
         case _:
             return _parse_negotiation(verb, SubId(sub_id), rest)
+
+
+def _unambiguous(message: ClientMessage | BadMessage, value: list[Any], data: bytes) -> ClientMessage | BadMessage:
+    if not isinstance(message, Request | Count | NegOpen) or not has_repeated_key(data, value):
+        return message
+    text = Prefix.INVALID.says("a filter spells a field twice")
+    return BadNegotiation(message.sub_id, text) if isinstance(message, NegOpen) else BadRequest(message.sub_id, text)
 
 
 def _parse_request(verb: str, sub_id: SubId, rest: list[Any]) -> Request | Count | BadRequest:
