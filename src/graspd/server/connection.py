@@ -30,7 +30,7 @@ from graspd.server.frames import text_frame
 from graspd.server.hub import Hub
 from graspd.server.ingest import DIRECT
 from graspd.server.negotiations import Negotiations
-from graspd.types import EventId, SubId
+from graspd.types import EventId, Monotonic, SubId
 
 _SLICE_BYTES: Final = 256 * 1024  # of an answer, before we look whether the client keeps up
 _DRAIN_CHECK_S: Final = 0.005
@@ -75,20 +75,13 @@ class Connection:
         self._subscriptions: dict[SubId, LiveSubscription] = {}
         self._negotiations = Negotiations(hub.sets, hub.limits, self._negotiation_late)
         self._outbox: list[bytes] = []
+        self._heard_at = hub.clock.now().mono
 
     async def serve(self) -> None:
         """Talk until the client leaves, is idle for too long, or is let go."""
         try:
             while True:
-                try:
-                    # Not aiohttp's own timeout: that begins anew with every pong, so it would never pass.
-                    async with asyncio.timeout(self._hub.idle_s_max):
-                        message = await self._socket.receive()
-                except TimeoutError:
-                    if self._session.is_listening:
-                        continue
-                    await self._socket.close(message=b"idle")
-                    return
+                message = await self._socket.receive()
                 if message.type is WSMsgType.TEXT:
                     await self._receive(message.data.encode())
                 elif message.type is WSMsgType.BINARY:
@@ -99,6 +92,10 @@ class Connection:
             self._negotiations.close_all()
             for subscription in self._subscriptions.values():
                 self._hub.index.remove(subscription)
+
+    def is_idle(self, now: Monotonic) -> bool:
+        """Whether the client has said nothing for too long and waits for nothing. A pong says nothing."""
+        return now - self._heard_at > self._hub.idle_s_max and not self._session.is_listening
 
     def send(self, payload: bytes) -> None:
         """Send a message; those of one turn of the loop leave in one write."""
@@ -122,6 +119,7 @@ class Connection:
 
     async def _receive(self, data: bytes) -> None:
         now = self._hub.clock.now()
+        self._heard_at = now.mono
         await self._perform(self._session.receive(data, now.wall))
 
     async def _perform(self, effects: Iterable[Effect]) -> None:

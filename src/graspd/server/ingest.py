@@ -6,6 +6,7 @@ in the order they were taken, so a client that sends an announcement and then an
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -24,7 +25,8 @@ from graspd.types import PubKey
 
 DIRECT: Final = "direct"  # the source of what a client published
 _BATCH_MAX: Final = 500
-_BATCHES_AHEAD: Final = 3  # being verified while one is committed
+_BATCHES_AHEAD: Final = 4  # being verified while others are committed
+_COMMIT_MAX: Final = 2000  # events; a larger commit costs less an event, and everyone in it waits for its end
 _BACKLOG_MAX: Final = 8000  # beyond this, clients are read no further until it shrinks
 _FAILED: Final = Verdict(Reason.STORE_FAILED, "the store failed; this relay takes no events until it is restarted")
 
@@ -113,8 +115,18 @@ class Ingest:
         return [candidate for candidate, good in zip(unknown, genuine, strict=True) if good]
 
     async def _commit_in_order(self) -> None:
+        ahead: deque[asyncio.Task[list[_Candidate]]] = deque()
         while True:
-            batch = await (await self._slots.get())
+            if not ahead:
+                ahead.append(await self._slots.get())
+            batch = await ahead.popleft()
+            # What has been verified meanwhile goes into the same commit.
+            while len(batch) < _COMMIT_MAX and (ahead or not self._slots.empty()):
+                if not ahead:
+                    ahead.append(self._slots.get_nowait())
+                if not ahead[0].done():
+                    break
+                batch += ahead.popleft().result()
             if batch:
                 await self._commit(batch)
 

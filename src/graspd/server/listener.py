@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from aiohttp import web
@@ -32,6 +32,9 @@ class Door:
     greeting: str  # for people who come with a browser
 
 
+_SWEEP_S: Final = 5.0  # between looks for idle clients
+
+
 class Listener:
     """Accepts connections, counts them, and hands WebSockets to `Connection`."""
 
@@ -39,8 +42,9 @@ class Listener:
         self._door = door
         self._hub = hub
         self._arrivals = Arrivals(door.connections_max, door.connections_per_address, door.trusted_proxies)
-        self._sockets: set[web.WebSocketResponse] = set()
+        self._connections: dict[web.WebSocketResponse, Connection] = {}
         self._server: asyncio.Server | None = None
+        self._sweeping: asyncio.Task[None] | None = None
 
     async def start(self) -> int:
         """Listen; the port."""
@@ -52,6 +56,7 @@ class Listener:
             self._door.port,
             backlog=1024,
         )
+        self._sweeping = asyncio.create_task(self._sweep())
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 
@@ -59,8 +64,18 @@ class Listener:
         """Take nothing new and say goodbye to every client."""
         if self._server is not None:
             self._server.close()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
         goodbye = b"the relay is stopping"
-        await asyncio.gather(*(socket.close(code=1001, message=goodbye) for socket in self._sockets))
+        await asyncio.gather(*(socket.close(code=1001, message=goodbye) for socket in self._connections))
+
+    async def _sweep(self) -> None:
+        """Let go of idle clients: one look at all of them is cheaper than a timer for each message."""
+        while True:
+            await asyncio.sleep(min(_SWEEP_S, self._hub.idle_s_max / 4))
+            now = self._hub.clock.now().mono
+            idle = [socket for socket, connection in self._connections.items() if connection.is_idle(now)]
+            await asyncio.gather(*(socket.close(message=b"idle") for socket in idle))
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         connection = request.protocol
@@ -107,12 +122,13 @@ class Listener:
         socket.headers.update(CORS)
         try:
             await socket.prepare(request)
-            self._sockets.add(socket)
             session = Session(self._hub.limits, self._hub.domain, secrets.token_hex(16))
-            await Connection(self._hub, session, socket, request, client).serve()
+            connection = Connection(self._hub, session, socket, request, client)
+            self._connections[socket] = connection
+            await connection.serve()
         except web.HTTPException as refusal:
             refusal.headers.update(CORS)
             raise
         finally:
-            self._sockets.discard(socket)
+            self._connections.pop(socket, None)
         return socket

@@ -69,6 +69,18 @@ def open_reader(path: Path) -> apsw.Connection:
 
 
 @contextmanager
+def atomically(db: apsw.Connection) -> Iterator[None]:
+    """One transaction. Not `with db:`, which flushes the log while it holds the interpreter's lock."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+@contextmanager
 def time_limit(db: apsw.Connection, seconds: float) -> Iterator[None]:
     """Interrupt a query that runs for longer than this."""
     deadline = time.monotonic() + seconds
@@ -90,7 +102,7 @@ def _migrate(db: apsw.Connection) -> None:
             f"the database is of a newer graspd (schema {at}, this one knows {len(steps)}); upgrade graspd"
         )
     for number, script in enumerate(steps[at:], start=at + 1):
-        with db:
+        with atomically(db):
             db.execute(script)
             db.execute(f"PRAGMA user_version = {number}")
 

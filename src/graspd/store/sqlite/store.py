@@ -15,7 +15,7 @@ from graspd.nostr.event import newest_first
 from graspd.nostr.filter import Filter
 from graspd.store.ports import Columns, Page, Transaction
 from graspd.store.sqlite import filter_sql, sync_state
-from graspd.store.sqlite.connection import FILE_NAME, lock, open_reader, open_writer, time_limit
+from graspd.store.sqlite.connection import FILE_NAME, atomically, lock, open_reader, open_writer, time_limit
 from graspd.store.sqlite.keys import packed
 from graspd.store.sqlite.transaction import SqliteTransaction
 from graspd.sync.effects import SaveState
@@ -53,7 +53,7 @@ class SqliteStore:
             raise self._failure
         transaction = SqliteTransaction(self._db, self._next_seq)
         try:
-            with self._db:
+            with atomically(self._db):
                 result = work(transaction)
         except (apsw.Error, OSError) as error:
             # A failed flush may have lost what an earlier one wrote: never try again, never say OK again.
