@@ -12,6 +12,7 @@ import struct
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
@@ -50,11 +51,12 @@ def frame(payload: bytes, opcode: int = TEXT, *, flags: int = FINAL, mask: bytes
     return head + mask + masked.to_bytes(size, "big")
 
 
-def open_socket(url: str) -> socket.socket:
-    """A TCP connection to where the URL points."""
+def open_socket(url: str, source: str | None = None) -> socket.socket:
+    """A TCP connection to where the URL points. All of 127.0.0.0/8 is this machine, so `source` may be any of it."""
     target = urlsplit(url)
     assert target.hostname is not None
-    opened = socket.create_connection((target.hostname, target.port or 80), timeout=DEADLINE_S)
+    bound = None if source is None else (source, 0)
+    opened = socket.create_connection((target.hostname, target.port or 80), DEADLINE_S, bound)
     opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return opened
 
@@ -64,8 +66,10 @@ def http(url: str, request: bytes) -> tuple[int, dict[str, str], bytes]:
     with open_socket(url) as opened:
         opened.sendall(request)
         received = b""
-        while more := opened.recv(_RECEIVE_BYTES):
-            received += more
+        # A relay that refuses without reading the request resets the connection behind its answer.
+        with suppress(ConnectionResetError):
+            while more := opened.recv(_RECEIVE_BYTES):
+                received += more
     return parse_response(received)
 
 
@@ -92,10 +96,13 @@ def upgrade_request(url: str, **headers: str) -> bytes:
 
 
 class Client:
-    """One open WebSocket."""
+    """One open WebSocket. Answers pings while it waits for something, unless told not to."""
 
-    def __init__(self, url: str, *, handshake: bytes | None = None) -> None:
-        self.sock = open_socket(url)
+    def __init__(
+        self, url: str, *, handshake: bytes | None = None, pongs: bool = True, source: str | None = None
+    ) -> None:
+        self._pongs = pongs
+        self.sock = open_socket(url, source)
         self.sock.sendall(handshake or upgrade_request(url))
         self._rest = b""
         self._messages: deque[Message] = deque()
@@ -242,6 +249,8 @@ class Client:
                 raise Gone(int.from_bytes(payload[:2], "big") if payload else None)
             case opcode:
                 self.controls.append((opcode, payload))
+                if opcode == PING and self._pongs:
+                    self.send_raw(frame(payload, PONG))
 
 
 def _first_frame(received: bytes) -> tuple[int, bytes, bytes] | None:
