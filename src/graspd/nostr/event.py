@@ -7,7 +7,7 @@ An `Event` has the right shape and an id that is the hash of its content; its si
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -39,9 +39,8 @@ class Malformed:
         return self.prefix.says(self.why)
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A well-formed event whose id is the hash of its content."""
+class Event(NamedTuple):
+    """A well-formed event whose id is the hash of its content. A tuple, which is the cheapest thing to make."""
 
     id: EventId
     pubkey: PubKey
@@ -72,7 +71,7 @@ class Event:
     @property
     def is_protected(self) -> bool:
         """NIP-70: only its author may publish it, so it never enters by way of another relay."""
-        return any(tag[0] == "-" for tag in self.tags)
+        return "-" in [tag[0] for tag in self.tags]
 
     @property
     def expires_at(self) -> UnixTime | None:

@@ -113,8 +113,10 @@ def _missed(event: Event, facts: Facts) -> list[Change]:
 
 def _released(event: Event, facts: Facts) -> list[Change]:
     """Serve the held requests that concern this event, but for those that a request to vanish covers."""
+    if event.pubkey not in facts.waiting:
+        return []
     changes: list[Change] = []
-    concerned = [request for request in facts.waiting.get(event.pubkey, ()) if names(request, event)]
+    concerned = [request for request in facts.waiting[event.pubkey] if names(request, event)]
     vanishes = [request for request in concerned if request.kind == kinds.VANISH]
     newest = min(vanishes, key=lambda request: (-request.created_at, request.id), default=None)
     until = facts.vanished.get(event.pubkey, -1)

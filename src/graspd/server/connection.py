@@ -144,12 +144,13 @@ class Connection:
                     assert_never(effect)
 
     async def _submit(self, event: Event) -> None:
-        if not self._hub.rate.take(self._peer, self._hub.clock.now().mono):
+        if not self._hub.rate.take(self._peer, self._heard_at):
             verdict = Verdict(Reason.RATE, f"more than {self._hub.rate.per_minute} events a minute; slow down")
             self._answer(event, verdict)
             return
         self._hub.ingest.submit(event, lambda verdict: self._answer(event, verdict), DIRECT, self._session.pubkeys)
-        await self._hub.ingest.room()
+        if self._hub.ingest.is_full:
+            await self._hub.ingest.room()
 
     def _answer(self, event: Event, verdict: Verdict) -> None:
         if verdict.reason is Reason.PROTECTED:

@@ -73,6 +73,11 @@ class Ingest:
         if self._backlog >= _BACKLOG_MAX:
             self._roomy.clear()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether whoever brings events must wait for room."""
+        return not self._roomy.is_set()
+
     async def room(self) -> None:
         """Wait until there is room for more."""
         await self._roomy.wait()

@@ -1,19 +1,19 @@
 """Answers to what the rules must know, a few look-ups for a whole batch."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
 import apsw
 
 from graspd.nostr.event import load_event
-from graspd.nostr.kinds import ANNOUNCEMENT, DELETION
+from graspd.nostr.kinds import ANNOUNCEMENT, REQUEST_KINDS
 from graspd.nostr.nip34 import read_announcement
-from graspd.nostr.tags import ADDRESS_TAGS, ID_TAGS
+from graspd.nostr.tags import ADDRESS_TAGS
 from graspd.rules.facts import Facts, Floor, Held, Inquiry, Version
-from graspd.store.sqlite.keys import packed, tag_key
+from graspd.store.sqlite.keys import id_keys, packed, tag_key
 from graspd.types import Address, EventId, PubKey, UnixTime
 
-_HELD: Final = "SELECT id, pubkey, kind, address, created_at FROM event WHERE "
+HELD: Final = "SELECT id, pubkey, kind, address, created_at FROM event WHERE "
 _PACKED_AT: Final = 2  # a letter and the mark stand before 32 packed bytes
 
 
@@ -29,20 +29,31 @@ def read_facts(db: apsw.Connection, asked: Inquiry) -> Facts:
 
 def _read_held(db: apsw.Connection, asked: Inquiry, facts: Facts) -> None:
     ids = [packed(event_id) for event_id in asked.ids | asked.related_ids]
-    rows = [*_rows(db, f"{_HELD} id IN ({{}})", ids)]
-    rows += _rows(db, f"{_HELD} address IN ({{}})", _encoded(asked.addresses | asked.related_addresses))
-    for event_id, pubkey, kind, address_bytes, created_at in rows:
-        address = None if address_bytes is None else Address(address_bytes.decode())
-        facts.held[EventId(event_id.hex())] = Held(PubKey(pubkey.hex()), kind, address, created_at)
-        if address is not None:
-            facts.versions[address] = Version(created_at, EventId(event_id.hex()))
+    found = read_held(_rows(db, f"{HELD} id IN ({{}})", ids))
+    addresses = _encoded(asked.addresses | asked.related_addresses)
+    found += read_held(_rows(db, f"{HELD} address IN ({{}})", addresses))
+    for event_id, held in found:
+        facts.held[event_id] = held
+        if held.address is not None:
+            facts.versions[held.address] = Version(held.created_at, event_id)
+
+
+def read_held(rows: Iterable[tuple[Any, ...]]) -> list[tuple[EventId, Held]]:
+    """What rows of `HELD` say."""
+    return [
+        (
+            EventId(event_id.hex()),
+            Held(PubKey(pubkey.hex()), kind, None if address is None else Address(address.decode()), created_at),
+        )
+        for event_id, pubkey, kind, address, created_at in rows
+    ]
 
 
 def _read_tagged(db: apsw.Connection, asked: Inquiry, facts: Facts) -> None:
-    """What stored events speak of. A deletion speaks of what must go, so it vouches for nothing."""
-    keys = [tag_key(letter, event_id) for event_id in asked.ids for letter in ID_TAGS]
+    """What stored events speak of. A request speaks of what must go, so it vouches for nothing."""
+    keys = [key for event_id in asked.ids for key in id_keys(event_id)]
     keys += [tag_key(letter, address) for address in asked.addresses for letter in ADDRESS_TAGS]
-    for (key,) in _rows(db, f"SELECT DISTINCT key FROM tag WHERE key IN ({{}}) AND kind != {DELETION}", keys):
+    for (key,) in _rows(db, f"SELECT DISTINCT key FROM tag WHERE key IN ({{}}) AND kind NOT IN {REQUEST_KINDS}", keys):
         if key[1:_PACKED_AT] == b"\xff":
             facts.tagged_ids.add(EventId(key[_PACKED_AT:].hex()))
         else:
