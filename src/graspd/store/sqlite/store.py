@@ -123,9 +123,8 @@ class SqliteStore:
             if purged < _PURGE_MAX:
                 return total
 
-    def _purge(self, now: int) -> int:
-        expired = f"SELECT seq FROM event WHERE expires_at <= ? LIMIT {_PURGE_MAX}"
-        return self._commit(lambda transaction: _purged(transaction, expired, now))
+    def _purge(self, now: UnixTime) -> int:
+        return self._commit(lambda transaction: transaction.expire(now, _PURGE_MAX))
 
     async def gone(self, ids: Collection[EventId]) -> set[EventId]:
         """Which of these events were here, or came too late to be, and will not be taken again."""
@@ -185,8 +184,3 @@ def _known(db: apsw.Connection, ids: Collection[EventId]) -> set[EventId]:
     ).get
     text = (found or "").lower()
     return {EventId(text[at : at + 64]) for at in range(0, len(text), 64)}
-
-
-def _purged(transaction: SqliteTransaction, expired: str, now: int) -> int:
-    transaction.remove(f"seq IN ({expired})", (now,))
-    return len(transaction.erased)

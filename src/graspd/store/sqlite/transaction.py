@@ -7,14 +7,18 @@ import apsw
 import orjson
 
 from graspd.nostr.event import Event, load_event
+from graspd.nostr.kinds import DELETION, REQUEST_KINDS
 from graspd.rules.changes import Bury, Change, Erase, Forget, Hold, Miss, Put, RaiseFloor, Release
+from graspd.rules.expiry import expiry, has_expired
 from graspd.rules.facts import Facts, Floor, Inquiry, raised
-from graspd.store.sqlite.facts import read_facts
+from graspd.store.sqlite.facts import HELD, read_facts, read_held
 from graspd.store.sqlite.keys import packed, tag_keys
 from graspd.types import Address, EventId, UnixTime
 
 # A request of a stranger that concerns nothing here costs us a row; the oldest make room.
 WAITING_MAX: Final = 10_000
+
+_NO_REQUEST: Final = f"AND kind NOT IN {REQUEST_KINDS}"
 
 _PUT_EVENTS: Final = """
     INSERT INTO event (seq, id, pubkey, created_at, kind, address, expires_at, source)
@@ -94,11 +98,10 @@ class SqliteTransaction:
                 assert_never(change)
 
     def _erase(self, where: str, values: tuple[bytes | int, ...]) -> None:
-        self._db.execute(f"INSERT OR IGNORE INTO gone SELECT id, pubkey FROM event WHERE {where}", values)
-        self.remove(where, values)
+        self._db.execute(f"INSERT OR IGNORE INTO gone SELECT id, pubkey FROM event WHERE {where} {_NO_REQUEST}", values)
+        self._remove(where, values)
 
-    def remove(self, where: str, values: tuple[bytes | int, ...]) -> None:
-        """Remove events with all that belongs to them."""
+    def _remove(self, where: str, values: tuple[bytes | int, ...]) -> None:
         found = f"SELECT seq, created_at, raw FROM event JOIN body USING (seq) WHERE {where}"
         for seq, created_at, raw in cast("list[tuple[int, int, bytes]]", self._db.execute(found, values).fetchall()):
             event = load_event(raw)
@@ -123,10 +126,28 @@ class SqliteTransaction:
             change.until,
         )
         where, values = "pubkey = ? AND created_at <= ?", (pubkey, change.until)
-        found = self._db.execute(f"SELECT address FROM event WHERE {where} AND address IS NOT NULL", values).fetchall()
-        for (address,) in cast("list[tuple[bytes]]", found):
-            self._raise_floor(RaiseFloor(Address(address.decode()), change.until, EventId(""), seen=True))
+        found = self._db.execute(
+            f"SELECT address, created_at, hex(id) FROM event WHERE {where} AND address IS NOT NULL", values
+        ).fetchall()
+        for address, created_at, event_id in cast("list[tuple[bytes, UnixTime, str]]", found):
+            self._raise_floor(RaiseFloor(Address(address.decode()), created_at, EventId(event_id.lower()), seen=True))
         self._erase(where, values)
+        for request in self._waiting("pubkey = ?", pubkey):
+            if request.kind == DELETION and request.created_at <= change.until:
+                self._change(Release(request.id))
+
+    def expire(self, now: UnixTime, most: int) -> int:
+        """Carry out what the rules say of events that have expired, at most so many; how many that were."""
+        found = read_held(self._db.execute(f"{HELD} expires_at <= ? LIMIT ?", (now, most)))
+        changes = [change for event_id, held in found for change in expiry(event_id, held)]
+        requests = self._waiting("instr(raw, ?)", b'"expiration"')
+        changes += [Release(request.id) for request in requests if has_expired(request, now)]
+        self.apply(changes, source="")  # nothing is put
+        return len(found)
+
+    def _waiting(self, where: str, value: bytes) -> list[Event]:
+        rows = self._db.execute(f"SELECT raw FROM waiting WHERE {where}", (value,)).fetchall()
+        return [load_event(raw) for (raw,) in cast("list[tuple[bytes]]", rows)]
 
     def _hold(self, event: Event) -> None:
         self._run(
