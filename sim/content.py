@@ -31,15 +31,19 @@ _PRIVATE: Final = ("ws://127.0.0.1:7334", "ws://10.0.0.7", "ws://169.254.169.254
 def make(kind: int, by: PubKey, at: int, tags: Sequence[Sequence[str]], content: str = "") -> Event:
     """An event of this content, genuine in this world."""
     digest = hashlib.sha256(orjson.dumps([0, by, at, kind, tags, content])).hexdigest()
-    fields = {"pubkey": by, "created_at": at, "kind": kind, "tags": [*map(list, tags)], "content": content}
-    event = parse_event({"id": digest, **fields, "sig": _GENUINE})
-    assert isinstance(event, Event), event
-    return event
+    return _event(digest, by, at, kind, tags, content, _GENUINE)
 
 
 def forged(event: Event) -> Event:
     """The same event, and so the same id, with a signature that does not fit."""
-    return replace(event, sig=_FORGED, raw=event.raw.replace(_GENUINE.encode(), _FORGED.encode()))
+    return _event(event.id, event.pubkey, event.created_at, event.kind, event.tags, event.content, _FORGED)
+
+
+def _event(digest: str, by: PubKey, at: int, kind: int, tags: Sequence[Sequence[str]], content: str, sig: str) -> Event:
+    fields = {"pubkey": by, "created_at": at, "kind": kind, "tags": [*map(list, tags)], "content": content}
+    event = parse_event({"id": digest, **fields, "sig": sig})
+    assert isinstance(event, Event), event
+    return event
 
 
 def is_genuine(event: Event) -> bool:

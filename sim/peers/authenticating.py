@@ -46,6 +46,8 @@ class Authenticating(Temper):
 class AuthFlooding(Temper):
     """Sends one challenge after another, and refuses every answer."""
 
+    lies = True
+
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
 

@@ -13,6 +13,8 @@ _NOBODY = PubKey("0" * 63 + "1")
 class Repeating(Temper):
     """Does not look at `until`, `since` or the limit."""
 
+    lies = True
+
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
         self._pages: dict[Filter, list[Event]] = {}
@@ -33,6 +35,8 @@ class Repeating(Temper):
 
 class Endless(Temper):
     """Makes up a page of events whenever a page is asked for."""
+
+    lies = True
 
     def __init__(self, faults: Faults, size: int) -> None:
         self._faults = faults

@@ -13,6 +13,8 @@ _NOBODY = PubKey("0" * 63 + "2")
 class Flooding(Temper):
     """Never stops talking."""
 
+    lies = True
+
     def __init__(self, faults: Faults, size: int) -> None:
         self._faults = faults
         self._size = size

@@ -16,6 +16,8 @@ from sim.peers.relay import Reply, Talk, Temper
 class Forging(Temper):
     """The id of an event does not cover its signature, so the forgery has the id of the real one."""
 
+    lies = True
+
     def __init__(self, rng: Random, faults: Faults, share: float) -> None:
         self._rng = rng
         self._faults = faults
@@ -35,6 +37,8 @@ class Forging(Temper):
 
 class Tampering(Temper):
     """Changes the content and keeps the id."""
+
+    lies = True
 
     def __init__(self, rng: Random, faults: Faults, share: float) -> None:
         self._rng = rng

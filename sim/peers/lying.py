@@ -17,6 +17,8 @@ _START = 1_699_000_000
 class Phantoms(Temper):
     """Claims ids that nobody has ever seen, the same ones every time."""
 
+    lies = True
+
     def __init__(self, rng: Random, faults: Faults, count: int) -> None:
         self._faults = faults
         self._phantoms = [
@@ -34,6 +36,8 @@ class Phantoms(Temper):
 class Withholding(Temper):
     """Claims what it has, and does not serve it by id: it keeps others from asking elsewhere."""
 
+    lies = True
+
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
 
@@ -47,6 +51,8 @@ class Withholding(Temper):
 
 class Changing(Temper):
     """Reconciles another set every round."""
+
+    lies = True
 
     def __init__(self, rng: Random, faults: Faults) -> None:
         self._rng = rng
@@ -70,6 +76,8 @@ class Changing(Temper):
 
 class Hiding(Temper):
     """Whatever is compared, it is the same."""
+
+    lies = True
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults

@@ -42,6 +42,7 @@ class Temper:
     """A way of being that departs from the relay as it should be. The base departs in nothing."""
 
     lasting = False  # part of an honest relay: stays when the peer is healed
+    lies = False  # what a relay of this temper holds is not owed to anybody
 
     def opening(self, talk: "Talk", now: float) -> list[Reply]:
         """What is said before anything was asked."""
@@ -238,8 +239,13 @@ class Relay:
         }
         return {"supported_nips": [1, 11, *([77] if manners.negentropy else [])], "limitation": limitation}
 
+    @property
+    def lies(self) -> bool:
+        """Whether it means ill."""
+        return any(temper.lies for temper in self.tempers)
+
     def heal(self) -> None:
-        """Be honest from now on."""
+        """Be as it should be from now on, but for what an honest relay may be."""
         self.tempers = [temper for temper in self.tempers if temper.lasting]
 
 

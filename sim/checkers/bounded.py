@@ -1,0 +1,88 @@
+"""Bounded: every queue, map and retry stays under its named limit, and whoever nothing wants is let go."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from graspd.sync import effects as e
+from graspd.sync import inputs as i
+from graspd.sync.records import SavedState
+from graspd.sync.view import EngineView
+from graspd.types import Now
+from sim.checkers.watch import Checker
+from sim.own import Own
+
+_STEP_EFFECTS_MAX: Final = 5000
+_JOBS_MAX: Final = 1000
+
+
+class Bounded(Checker):
+    """Looks at the engine's own figures, and counts what is under way by itself."""
+
+    name = "bounded"
+
+    def __init__(self, own: Own) -> None:
+        super().__init__(own)
+        self._dialing: set[int] = set()
+        self._jobs: set[int] = set()
+
+    def started(self, now: Now, saved: SavedState) -> None:  # noqa: ARG002
+        """A new life."""
+        self._dialing.clear()
+        self._jobs.clear()
+
+    def stepped(self, now: Now, told: i.Input, effects: Sequence[e.Effect]) -> None:  # noqa: ARG002
+        """Count dials and jobs."""
+        match told:
+            case i.LinkOpened(link, _) | i.LinkFailed(link, _, _):
+                self._dialing.discard(link)
+            case i.IngestEnded(job, _) | i.ItemsRead(job, _) | i.IdsLookedUp(job, _) | i.ReadFailed(job, _):
+                self._jobs.discard(job)
+            case _:
+                pass
+        for effect in effects:
+            match effect:
+                case e.OpenLink(link, _):
+                    self._dialing.add(link)
+                case e.CloseLink(link):
+                    self._dialing.discard(link)
+                case e.Ingest(job, _, _) | e.ReadItems(job, _) | e.LookUpIds(job, _):
+                    self._jobs.add(job)
+                case _:
+                    pass
+        if len(effects) > _STEP_EFFECTS_MAX:
+            self.fail(f"one step asks for {len(effects)} things")
+        if len(self._dialing) > self.own.limits.dials_at_once_max:
+            self.fail(f"{len(self._dialing)} dials at once")
+        if len(self._jobs) > _JOBS_MAX:
+            self.fail(f"{len(self._jobs)} jobs at once")
+
+    def inspect(self) -> None:
+        """Compare the engine's figures with its limits."""
+        if self.own.engine is None:
+            return
+        limits, view = self.own.limits, self.own.engine.snapshot()
+        for what, count, most in (
+            ("ids taken lately", view.recent, limits.recent_max),
+            ("rejected ids", view.rejected, limits.rejected_max),
+            ("bytes of rejected events", view.rejected_bytes, limits.rejected_bytes_max),
+            ("repositories", view.repositories, limits.repositories_max),
+            ("roots", view.roots, limits.roots_max),
+            ("dials", view.dials, limits.dials_at_once_max),
+        ):
+            if count > most:
+                self.fail(f"{count} {what}, {most} are allowed")
+        self._inspect_peers(view)
+
+    def _inspect_peers(self, view: EngineView) -> None:
+        limits = self.own.limits
+        connected = [peer for peer in view.peers if peer.link is not None]
+        if len(connected) > limits.peers_max:
+            self.fail(f"{len(connected)} peers are connected or dialled, {limits.peers_max} are allowed")
+        for peer in view.peers:
+            if peer.live_filters > limits.filters_max:
+                self.fail(f"{peer.url} has {peer.live_filters} live filters")
+            if peer.batches > limits.batches_at_once:
+                self.fail(f"{peer.url} has {peer.batches} batches")
+        for record in self.own.machine.disk.state().records:
+            if len(record.phantoms) > limits.phantoms_max:
+                self.fail(f"{record.url} has {len(record.phantoms)} phantoms saved")

@@ -1,0 +1,185 @@
+"""Polite: no peer is dialled before its backoff ends, asked more than its limits allow, or the same thing in a loop.
+
+Keeps a model of its own of when a peer may be dialled: 5 s, 10 s, 20 s ... 1 h after failures in a row, a day once it
+has failed for a day; an hour at least after it was sent to rest; 65 s without a request when it asked for that.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from graspd.nostr.filter import Filter
+from graspd.nostr.prefix import Prefix
+from graspd.nostr.relay_messages import neg_open, req
+from graspd.sync import effects as e
+from graspd.sync import inputs as i
+from graspd.sync.lifecycle import State
+from graspd.sync.records import SavedState
+from graspd.sync.reports import PeerMoved
+from graspd.types import LinkId, Now, RelayUrl, SubId, UnixTime
+from sim.checkers.watch import Checker, Links
+from sim.own import Own
+from sim.peers.rate_limiting import NOTICES
+
+_REPEATS_MAX: Final = 12
+_REPEATS_S: Final = 600.0
+_SLACK_S: Final = 1.0  # saved times are whole seconds
+
+
+@dataclass(slots=True)
+class _Peer:
+    """What the model knows of one peer."""
+
+    failures: int = 0
+    failing_since: UnixTime | None = None
+    dial_from: float = 0.0
+    quiet_until: float = 0.0
+    rest_until: float = 0.0
+    requests: deque[tuple[float, object]] = field(default_factory=deque)
+
+
+@dataclass(slots=True)
+class _Link:
+    """What is open on one link."""
+
+    opened_at: float
+    terms: i.PeerTerms
+    subs: dict[SubId, None] = field(default_factory=dict)
+
+
+class Polite(Checker):
+    """Watches what goes out."""
+
+    name = "polite"
+
+    def __init__(self, own: Own) -> None:
+        super().__init__(own)
+        self._peers: dict[RelayUrl, _Peer] = {}
+        self._links: dict[LinkId, _Link] = {}
+        self._url_by_link = Links()
+
+    def started(self, now: Now, saved: SavedState) -> None:
+        """A restart resets nothing that was saved."""
+        self._peers.clear()
+        self._links.clear()
+        self._url_by_link.clear()
+        for record in saved.records:
+            left = min(record.health.retry_at - now.wall, int(self.own.limits.dead_retry_s))
+            rest = min(record.rest_until - now.wall, int(self.own.limits.rest_s_max))
+            peer = _Peer(record.health.failures, record.health.failing_since)
+            peer.dial_from = now.mono + (left if record.health.failures else 0) - _SLACK_S
+            peer.rest_until = now.mono + rest - _SLACK_S
+            self._peers[record.url] = peer
+
+    def stepped(self, now: Now, told: i.Input, effects: Sequence[e.Effect]) -> None:
+        """Take in what happened, then judge what is asked for."""
+        self._hear(now, told)
+        self._url_by_link.note(effects)
+        for effect in effects:
+            match effect:
+                case e.OpenLink(_, peer):
+                    self._check_dial(now, peer)
+                case e.SendReq(link, sub, filters):
+                    self._check_request(now, link, sub, filters)
+                case e.SendNegOpen(link, sub, wanted, message):
+                    size = len(neg_open(sub, wanted, message))
+                    self._check_asking(now, link, ("neg", wanted), size)
+                case e.SendClose(link, sub) if link in self._links:
+                    self._links[link].subs.pop(sub, None)
+                case e.CloseLink(link):
+                    self._links.pop(link, None)
+                case e.Report(PeerMoved() as moved):
+                    self._note_move(now, moved)
+                case _:
+                    pass
+
+    # What happened
+
+    def _hear(self, now: Now, told: i.Input) -> None:
+        match told:
+            case i.LinkOpened(link, terms):
+                self._links[link] = _Link(now.mono, terms or i.PeerTerms())
+            case i.LinkFailed(link, _, _):
+                self._note_failure(now, self._peer(self._url_by_link[link]))
+            case i.LinkLost(link, _, _):
+                self._note_loss(now, link)
+            case i.ClosedArrived(link, sub, prefix, _):
+                if link in self._links:
+                    self._links[link].subs.pop(sub, None)
+                if prefix is Prefix.RATE_LIMITED:
+                    self._note_plea(now, link)
+            case i.NoticeArrived(link, text) if text in NOTICES:
+                self._note_plea(now, link)
+            case i.PeerRetried(peer):
+                self._peers.pop(peer, None)
+            case _:
+                pass
+
+    def _note_failure(self, now: Now, peer: _Peer) -> None:
+        limits = self.own.limits
+        peer.failures += 1
+        if peer.failing_since is None:
+            peer.failing_since = now.wall
+        delay = min(limits.backoff_s_first * 2 ** min(peer.failures - 1, 32), limits.backoff_s_max)
+        if now.wall - peer.failing_since >= limits.dead_after_s:
+            delay = limits.dead_retry_s
+        peer.dial_from = now.mono + delay
+
+    def _note_loss(self, now: Now, link: LinkId) -> None:
+        known = self._links.pop(link, None)
+        peer = self._peer(self._url_by_link[link])
+        if known is not None and now.mono - known.opened_at >= self.own.limits.stable_s:
+            peer.failures, peer.failing_since = 0, None
+        self._note_failure(now, peer)
+
+    def _note_plea(self, now: Now, link: LinkId) -> None:
+        if link in self._links:
+            peer = self._peer(self._url_by_link[link])
+            peer.quiet_until = max(peer.quiet_until, now.mono + self.own.limits.rate_limit_s)
+
+    def _note_move(self, now: Now, moved: PeerMoved) -> None:
+        if moved.became is State.RESTING:
+            self._peer(moved.peer).rest_until = now.mono + self.own.limits.rest_s_first
+        if moved.became is State.GONE:
+            # Nobody wants it any more. Whoever wants it again begins anew; announcements cannot be made that fast.
+            self._peers.pop(moved.peer, None)
+
+    def _peer(self, url: RelayUrl) -> _Peer:
+        return self._peers.setdefault(url, _Peer())
+
+    # What is asked for
+
+    def _check_dial(self, now: Now, url: RelayUrl) -> None:
+        peer = self._peer(url)
+        if now.mono < peer.dial_from - 0.01:
+            self.fail(f"{url} is dialled {peer.dial_from - now.mono:.1f} s before its backoff ends")
+        if now.mono < peer.rest_until - 0.01:
+            self.fail(f"{url} is dialled while it rests")
+
+    def _check_request(self, now: Now, link: LinkId, sub: SubId, filters: tuple[Filter, ...]) -> None:
+        self._check_asking(now, link, filters, len(req(sub, filters)))
+        known = self._links.get(link)
+        if known is None:
+            return
+        known.subs[sub] = None
+        url, terms = self._url_by_link[link], known.terms
+        if terms.subscriptions_max is not None and len(known.subs) > max(2, terms.subscriptions_max):
+            self.fail(f"{url} has {len(known.subs)} subscriptions open and allows {terms.subscriptions_max}")
+        if terms.filters_max is not None and len(filters) > terms.filters_max:
+            self.fail(f"{url} is sent {len(filters)} filters at once and takes {terms.filters_max}")
+
+    def _check_asking(self, now: Now, link: LinkId, asked: object, size: int) -> None:
+        url = self._url_by_link[link]
+        peer, known = self._peer(url), self._links.get(link)
+        if now.mono < peer.quiet_until - 0.01:
+            self.fail(f"{url} is asked {peer.quiet_until - now.mono:.1f} s before it may be again")
+        most = known.terms.message_bytes_max if known is not None else None
+        if most is not None and size > max(most, self.own.limits.message_bytes_min):
+            self.fail(f"{url} is sent {size} bytes and takes {most}")
+        requests = peer.requests
+        requests.append((now.mono, asked))
+        while requests and requests[0][0] < now.mono - _REPEATS_S:
+            requests.popleft()
+        if len(requests) > _REPEATS_MAX and sum(1 for _, other in requests if other == asked) > _REPEATS_MAX:
+            self.fail(f"{url} is asked the same thing {_REPEATS_MAX + 1} times within {_REPEATS_S:.0f} s")
