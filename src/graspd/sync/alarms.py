@@ -39,6 +39,10 @@ class Alarms(Generic[Name]):
             self._heap = [(when, turn, name) for name, (when, turn) in self._set.items()]
             heapify(self._heap)
 
+    def is_set(self, name: Name) -> bool:
+        """Whether this name has a deadline."""
+        return name in self._set
+
     def next(self) -> Monotonic | None:
         """The earliest deadline."""
         while self._heap:

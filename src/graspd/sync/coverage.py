@@ -5,8 +5,10 @@ planned (pending or confirmed) are two numbers. Pending is what lies between. In
 confirmed items, PendingSyncIndex the pending ones. Decides nothing; `plan` does.
 """
 
+from hashlib import sha256
 from typing import NamedTuple
 
+from graspd.sync.reports import Method
 from graspd.sync.view import Certificate
 
 
@@ -21,11 +23,12 @@ class Segment(NamedTuple):
 class Coverage:
     """One repository with one peer. 0 <= confirmed <= planned <= items of the repository; live likewise."""
 
-    __slots__ = ("_ahead", "confirmed", "live", "planned", "proof")
+    __slots__ = ("_ahead", "audited", "confirmed", "live", "planned", "proof")
 
     def __init__(self, confirmed: int = 0) -> None:
         self.confirmed = confirmed
         self.planned = confirmed
+        self.audited = 0  # items that were confirmed before everything was cleared, and are checked again
         self.live = 0  # items whose live filters were opened on this link, or shed
         self.proof: Certificate | None = None  # of everything confirmed
         self._ahead: list[tuple[int, int]] = []  # confirmed out of turn, behind a batch that is still pending
@@ -40,15 +43,31 @@ class Coverage:
 
     def unlink(self) -> None:
         """The link is lost: nothing is pending or live any more. What was confirmed out of turn is planned again."""
+        self.audited = 0
         self.planned = self.confirmed
         self.live = 0
         self._ahead.clear()
 
     def clear(self) -> None:
         """Nothing counts as confirmed any more; live filters stay as they are."""
+        self.audited = max(self.audited, self.confirmed)
         self.confirmed = self.planned = 0
         self.proof = None
         self._ahead.clear()
+
+
+def together(one: Certificate, other: Certificate) -> Certificate:
+    """What two transfers of one batch prove: their counts added, everything else as weak as the weaker."""
+    walked = Method.WALKED in (one.method, other.method)
+    both = sha256(bytes.fromhex(one.fingerprint + other.fingerprint)).hexdigest()[:32]
+    return Certificate(
+        method=Method.WALKED if walked else Method.RECONCILED,
+        at=min(one.at, other.at),
+        count=one.count + other.count,
+        fingerprint="" if walked else both,
+        unserved=tuple(dict.fromkeys((*one.unserved, *other.unserved))),
+        holes=tuple(dict.fromkeys((*one.holes, *other.holes))),
+    )
 
 
 def weaker(one: Certificate | None, other: Certificate) -> Certificate:

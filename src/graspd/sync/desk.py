@@ -4,15 +4,19 @@ The only place where an event is handed to Ingest and where its verdict is sprea
 transfers by number and through one narrow protocol, and peers not at all.
 """
 
+from collections import deque
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, assert_never
+from typing import Protocol
 
+from graspd.negentropy import ItemSet
 from graspd.nostr.event import Event
 from graspd.nostr.filter import Filter
+from graspd.nostr.tags import references
 from graspd.rules.policy import Policy
 from graspd.rules.verdict import Reason, Verdict
-from graspd.sync.effects import Effect, Ingest, LookUpIds, ReadItems, Report, Source, Way
+from graspd.rules.waiting import provides, waits_for
+from graspd.sync.effects import Effect, Ingest, LookUpIds, ReadItems, Report, Source
 from graspd.sync.entropy import Entropy
 from graspd.sync.interest import Interest
 from graspd.sync.jobs import JobId
@@ -20,6 +24,7 @@ from graspd.sync.ledger import Ledger, Standing
 from graspd.sync.limits import SyncLimits
 from graspd.sync.rejected import RejectedMemory
 from graspd.sync.reports import Finding
+from graspd.sync.unsaved import Unsaved
 from graspd.types import EventId, LinkId, Monotonic, Now, RelayUrl, SubId, UnixTime
 
 
@@ -45,6 +50,18 @@ class Waiter(Protocol):
 
     peer: RelayUrl
 
+    def on_items(self, items: ItemSet) -> None:
+        """The own relay's items, where they were asked for."""
+        ...
+
+    def on_known(self, known: frozenset[EventId]) -> None:
+        """The own relay's look-up, where one was asked for."""
+        ...
+
+    def on_read_failed(self, text: str) -> None:
+        """The own relay could not answer."""
+        ...
+
     def settled(self, event_id: EventId, settlement: Settlement) -> None:
         """An event it waited for has been judged, or is free to be asked for."""
         ...
@@ -57,6 +74,7 @@ class Judging:
     event: Event
     source: Source
     gap: Gap
+    at: Monotonic
 
 
 class Desk:
@@ -68,6 +86,7 @@ class Desk:
         self.interest = Interest(policy, limits, own_urls)
         self.ledger: Ledger[int] = Ledger(limits.recent_max)
         self.rejected = RejectedMemory(limits)
+        self.unsaved = Unsaved()
         self.out: list[Effect] = []
         self.now = Now(Monotonic(0.0), UnixTime(0))
         self.waiters: dict[int, Waiter] = {}  # transfers by number
@@ -75,8 +94,19 @@ class Desk:
         self.reading: dict[JobId, int] = {}  # ReadItems and LookUpIds, by transfer
         self.touched: dict[RelayUrl, None] = {}  # peers that have something to do at the end of this step
         self.woken: list[tuple[EventId, RelayUrl]] = []  # rejected once, to be fetched again
-        self.to_retry: list[tuple[Event, Source]] = []
+        self.to_retry: deque[tuple[Event, Source]] = deque()
+        self.unstored: deque[tuple[Event, Source]] = deque()  # came live, and the own relay could not store them
+        self.work = 0  # items handled in this step: large work is cut when this is large
+        self._provided: dict[str, int] = {}  # keys that stored events brought while others were being judged
+        self._erased: dict[EventId, None] = {}  # lately: what speaks of these was asked for a moment ago
+        self._held_up: dict[RelayUrl, None] = {}
         self._number = 0
+
+    def begin(self, now: Now) -> None:
+        """A step begins."""
+        self.now = now
+        self.out = []
+        self.work = 0
 
     # Numbers and effects
 
@@ -119,6 +149,14 @@ class Desk:
         self.emit(LookUpIds(job, ids))
         return job
 
+    def take_reader(self, job: JobId) -> Waiter | None:
+        """Who asked for a reading that has ended, if it still waits."""
+        number = self.reading.pop(job, None)
+        waiter = None if number is None else self.waiters.get(number)
+        if waiter is not None:
+            self.touched[waiter.peer] = None
+        return waiter
+
     # Events
 
     def is_held(self, event_id: EventId) -> bool:
@@ -144,18 +182,28 @@ class Desk:
 
     def _ingest(self, event: Event, source: Source, gap: Gap) -> None:
         job = self.job()
-        self.judging[job] = Judging(event, source, gap)
+        self.judging[job] = Judging(event, source, gap, self.now.mono)
         self.emit(Ingest(job, source, (event,)))
 
-    def judged(self, judging: Judging, verdict: Verdict) -> Settlement:
+    def judged(self, job: JobId, judging: Judging, verdict: Verdict) -> Settlement:
         """The own relay has decided about an event: remember, and tell whoever waited."""
-        event, reason = judging.event, verdict.reason
+        event = judging.event
         settlement = _settlement(verdict)
         if settlement is Settlement.TAKEN and not verdict.accepted:
-            self.rejected.add(event, reason, judging.source, self.now.wall)
+            self._reject(job, judging, verdict.reason)
         waiting = self.ledger.judged(event.id, settled=settlement is Settlement.TAKEN and verdict.accepted)
+        if settlement is Settlement.LOST and not waiting and len(self.unstored) < self.limits.in_hand_max:
+            self.unstored.append((event, judging.source))
         self._tell(waiting, event.id, settlement)
         return settlement
+
+    def _reject(self, job: JobId, judging: Judging, reason: Reason) -> None:
+        event = judging.event
+        if any(self._provided.get(key, 0) > job for key in waits_for(event, reason)):
+            # What it waited for was stored between its judgement and this answer: nothing would wake it later.
+            self.to_retry.append((event, judging.source))
+        else:
+            self.rejected.add(event, reason, judging.source, self.now.wall)
 
     def release(self, event_id: EventId, transfer: int) -> None:
         """A transfer does not deliver this id: whoever waited for it may ask elsewhere."""
@@ -170,8 +218,16 @@ class Desk:
 
     # Rejected events
 
-    def wake(self, keys: tuple[str, ...]) -> None:
-        """Something was stored: what waited for it is tried again, in slices, or fetched again."""
+    def stored(self, event: Event) -> None:
+        """The own relay has stored an event: what waited for it is tried again, in slices, or fetched again."""
+        keys = provides(event)
+        if self.judging:
+            number = self.number()
+            self._provided.update(dict.fromkeys(keys, number))
+            while len(self._provided) > self.limits.recent_max:
+                del self._provided[next(iter(self._provided))]
+        else:
+            self._provided.clear()
         for event_id, entry in self.rejected.wake(keys):
             if entry.event is not None:
                 self.to_retry.append((entry.event, entry.source))
@@ -180,18 +236,56 @@ class Desk:
 
     def retry_some(self) -> bool:
         """Try the next slice of woken events again. Returns whether there are more."""
-        most = self.limits.retried_at_once
-        now, self.to_retry = self.to_retry[:most], self.to_retry[most:]
-        for event, source in now:
+        for _ in range(min(len(self.to_retry), self.limits.retried_at_once)):
+            event, source = self.to_retry.popleft()
             if self.ledger.standing(event.id) is Standing.FREE:
                 self.ledger.arrived(event.id)
                 self._ingest(event, source, Gap.NONE)
         return bool(self.to_retry)
 
-    @property
-    def congested(self) -> bool:
-        """Whether the own relay has enough to do for now."""
-        return self.ledger.in_hand >= self.limits.in_hand_max
+    def retry_unstored(self) -> None:
+        """The own relay may be able to store again."""
+        self.to_retry.extend(self.unstored)
+        self.unstored.clear()
+
+    def give_up_judging(self) -> None:
+        """What the own relay has not answered in all this time, it will not: its events count as not stored."""
+        oldest = self.now.mono - self.limits.job_s
+        overdue = [(job, judging) for job, judging in self.judging.items() if judging.at <= oldest]
+        for job, judging in overdue:
+            del self.judging[job]
+            self.judged(job, judging, Verdict(Reason.STORE_FAILED, "no answer in time"))
+
+    # Erased events
+
+    def erased(self, event_id: EventId) -> None:
+        """The own relay serves an event no longer."""
+        self.interest.erase(event_id)
+        self.ledger.forget(event_id)
+        self._erased[event_id] = None
+        if len(self._erased) > self.limits.recent_max:
+            del self._erased[next(iter(self._erased))]
+
+    def concerns(self, event: Event) -> bool:
+        """Whether an event is of the kind that our live filters ask for, or asked for until lately."""
+        if self.interest.concerns(event):
+            return True
+        return any(event_id in self._erased for event_id in references(event).ids)
+
+    # Congestion
+
+    def is_congested_for(self, peer: RelayUrl) -> bool:
+        """Whether the own relay has enough to do for now; the peer is told when that is over."""
+        if self.ledger.in_hand < self.limits.in_hand_max:
+            return False
+        self._held_up[peer] = None
+        return True
+
+    def relieve(self) -> None:
+        """Events have been judged: those held up go on, once there is room again."""
+        if self._held_up and self.ledger.in_hand < self.limits.in_hand_max // 2:
+            self.touched.update(self._held_up)
+            self._held_up.clear()
 
 
 def _settlement(verdict: Verdict) -> Settlement:
@@ -202,16 +296,3 @@ def _settlement(verdict: Verdict) -> Settlement:
             return Settlement.FORGED
         case _:
             return Settlement.TAKEN
-
-
-def gap_way(gap: Gap, way: Way) -> bool:
-    """Whether an event that came this way can be a gap at all."""
-    match gap:
-        case Gap.NONE:
-            return False
-        case Gap.GAP:
-            return way is Way.CATCH_UP
-        case Gap.SUSTAINED:
-            return way is Way.DAILY
-        case _:
-            assert_never(gap)

@@ -27,7 +27,7 @@ class Fetch:
         self.asked: dict[EventId, None] = {}  # by the request that is open
         self._asked_count = 0
         self._stuck = False  # the last request brought nothing at all
-        self.unserved: list[EventId] = []
+        self.ids_max = limits.fetch_ids  # a request
         self.delivered = 0
 
     @property
@@ -77,17 +77,20 @@ class Fetch:
     def end_request(self) -> list[EventId]:
         """The request has ended; returns the ids that it did not bring. `miss` or drop each."""
         missing = list(self.asked)
-        self._stuck = bool(missing) and len(missing) == self._asked_count
+        brought = self._asked_count - len(missing)
+        self._stuck = not brought
+        if missing and brought:
+            # Relays cap look-ups by id as well: as many as it gave are asked for from now on.
+            self.ids_max = min(self.ids_max, brought)
         self.asked.clear()
         self._asked_count = 0
         return missing
 
     def miss(self, event_id: EventId) -> bool:
-        """An id was not brought: ask again while that makes sense. Returns whether it is given up."""
-        tries = self._tries.get(event_id, 0) + 1
-        if tries >= self._limits.fetch_tries or self._stuck:
+        """An id was not brought: ask again, at once while others were brought. Returns whether it is given up."""
+        tries = self._tries.get(event_id, 0) + self._stuck
+        if tries >= self._limits.fetch_tries:
             self._tries.pop(event_id, None)
-            self.unserved.append(event_id)
             return True
         self._tries[event_id] = tries
         self._to_ask.append(event_id)

@@ -61,7 +61,7 @@ class Fetcher(Transfer):
         assert fetch is not None
         if self._looking is None and fetch.unsorted and not fetch.can_ask:
             self._sort(fetch)
-        if fetch.can_ask and self.line.can_request() and not self.desk.congested:
+        if fetch.can_ask and self.line.can_request() and not self.desk.is_congested_for(self.peer):
             self._ask(fetch)
         if fetch.idle and self._looking is None and not self.waits:
             self.delivered += fetch.delivered
@@ -115,7 +115,7 @@ class Fetcher(Transfer):
                     self._fetch.ask(event_id)
 
     def _ask(self, fetch: Fetch) -> None:
-        while len(fetch.asked) < self.desk.limits.fetch_ids:
+        while len(fetch.asked) < fetch.ids_max:
             event_id = fetch.take_askable()
             if event_id is None:
                 break

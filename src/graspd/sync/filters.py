@@ -91,8 +91,18 @@ class Cell:
         """The filters themselves. Roots removed meanwhile are left out; with none left there is no filter."""
         if not self.tags:
             return [LAYER1]
-        values = _root_ids(self.numbers, interest) if self.of_roots else _addresses(self.numbers, interest)
+        values = self._values(interest)
         return [Filter(tags=((tag, values),)) for tag in self.tags] if values else []
+
+    def filter(self, tag: str | None, interest: Interest) -> Filter | None:
+        """The filter of one tag; None where nothing of it is left."""
+        if tag is None:
+            return LAYER1
+        values = self._values(interest)
+        return Filter(tags=((tag, values),)) if values else None
+
+    def _values(self, interest: Interest) -> tuple[str, ...]:
+        return _root_ids(self.numbers, interest) if self.of_roots else _addresses(self.numbers, interest)
 
 
 LAYER1_CELL: Final = Cell((), False, array("i"), _FILTER_OVERHEAD)

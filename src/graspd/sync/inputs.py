@@ -283,6 +283,18 @@ class Stopping:
     """The program ends: everything worth keeping is saved and every link closed. Only answers may follow."""
 
 
+Heard = (
+    EventArrived
+    | JunkArrived
+    | EoseArrived
+    | ClosedArrived
+    | NoticeArrived
+    | AuthChallenged
+    | AuthAnswered
+    | NegMsgArrived
+    | NegErrArrived
+)
+
 Input = (
     OwnEventsRead
     | OwnHistoryEnded
@@ -294,15 +306,7 @@ Input = (
     | LinkOpened
     | LinkFailed
     | LinkLost
-    | EventArrived
-    | JunkArrived
-    | EoseArrived
-    | ClosedArrived
-    | NoticeArrived
-    | AuthChallenged
-    | AuthAnswered
-    | NegMsgArrived
-    | NegErrArrived
+    | Heard
     | IngestEnded
     | ItemsRead
     | IdsLookedUp

@@ -71,7 +71,7 @@ class Interest:
         self._changed: dict[RelayUrl, dict[int, None]] = {}
         self._shares = Shares(limits.relays_per_author)
         self._seen: _Seen | None = None  # while the own relay's history is read again
-        self.findings: list[CapReached] = []
+        self._findings: list[CapReached] = []
 
     # What the own relay tells
 
@@ -143,6 +143,15 @@ class Interest:
         """Repositories that some announcement makes ours to sync."""
         return sum(1 for repo in self._repos if repo.wanted)
 
+    def wanted_repos(self) -> list[Repo]:
+        """Repositories that are ours to sync, in the order in which they came."""
+        return [repo for repo in self._repos if repo.wanted]
+
+    def take_findings(self) -> list[CapReached]:
+        """Caps that took hold since last asked."""
+        found, self._findings = self._findings, []
+        return found
+
     def rank(self, peer: RelayUrl) -> int:
         """How good a relay's claim to be kept is: the best place it has in any list of relays, 0 the first."""
         places = (self._repos[number].peers.index(peer) for number in self.repos_of(peer))
@@ -170,7 +179,7 @@ class Interest:
                 return
             del self._standing_by_event[held.event_id]
         elif len(self._standing_by_event) >= self._limits.repositories_max:
-            self.findings.append(CapReached("repositories", standing.repo))
+            self._findings.append(CapReached("repositories", standing.repo))
             return
         group[event.pubkey] = standing
         self._standing_by_event[event.id] = standing
@@ -200,16 +209,17 @@ class Interest:
 
     def _admitted(self, standing: Standing, repo: Repo) -> tuple[RelayUrl, ...]:
         """The relays of an announcement that count: not ourselves, and no more than its author's share."""
-        others = [url for url in standing.relays if not self._is_own(url)]
+        others = [url for url in standing.relays if not self.is_own(url)]
         most = self._limits.relays_per_announcement
         if len(others) > most:
-            self.findings.append(CapReached("relays of one announcement", repo.addr))
+            self._findings.append(CapReached("relays of one announcement", repo.addr))
         taken = self._shares.take(standing.pubkey, repo.number, others[:most])
         if len(taken) < len(others[:most]):
-            self.findings.append(CapReached("relays of one author", repo.addr))
+            self._findings.append(CapReached("relays of one author", repo.addr))
         return taken
 
-    def _is_own(self, url: RelayUrl) -> bool:
+    def is_own(self, url: RelayUrl) -> bool:
+        """Whether a URL is one of ours."""
         return url in self._own_urls or is_service_relay(url, self._policy.domain)
 
     def _set_peers(self, repo: Repo, peers: tuple[RelayUrl, ...]) -> None:
@@ -252,12 +262,12 @@ class Interest:
     def _has_room(self, addr: RepoAddr) -> bool:
         repo = self._repo_by_addr.get(addr)
         if self.roots.ever >= self._limits.roots_max:
-            self.findings.append(CapReached("root events", addr))
+            self._findings.append(CapReached("root events", addr))
             return False
         if repo is None:
             return len(self._repos) < 2 * self._limits.repositories_max
         if len(repo.roots) >= self._limits.roots_per_repository:
-            self.findings.append(CapReached("root events of one repository", addr))
+            self._findings.append(CapReached("root events of one repository", addr))
             return False
         return True
 
@@ -296,7 +306,12 @@ class _Seen:
         self.unseen_announcements.pop(event_id, None)
 
     def unseen_roots(self) -> list[int]:
-        return [number for number, seen in enumerate(self._roots) if not seen]
+        unseen = []
+        at = self._roots.find(0)
+        while at >= 0:
+            unseen.append(at)
+            at = self._roots.find(0, at + 1)
+        return unseen
 
 
 def _digest(event_id: str) -> int:

@@ -13,6 +13,7 @@ class SyncLimits:
 
     # When a link is made again
     quick_reconnect_s: int = 900  # away for up to this long: what was missed is asked for by time
+    gap_slack_s: int = 60  # an event as young as this may still be on its way to us live
     since_margin_s: int = 900  # `since` looks at created_at: events signed earlier and sent later need room
     daily_s_min: int = 23 * 3600  # the daily sync comes at a random time, so that servers do not call in step
     daily_s_max: int = 25 * 3600
@@ -42,6 +43,7 @@ class SyncLimits:
     message_bytes_max: int = 512 * 1024  # of a peer that takes more, no more is used
     message_bytes_min: int = 4096  # a peer that says less is not believed: no filter would fit
     subscriptions: int = 20  # taken for granted where a peer does not say
+    live_refusals_max: int = 3  # of live filters by a link; then they are looked at in turn
     subscriptions_for_transfers: int = 4  # of these, kept free of live filters
 
     # Batches and transfers
@@ -53,6 +55,8 @@ class SyncLimits:
     negentropy_first_s: float = 10.0  # silence for this long after NEG-OPEN: not supported
     retry_s_first: float = 15.0  # a batch that ended badly
     retry_s_max: float = 3600.0
+    reconcile_tries: int = 2  # of a filter whose reconciling breaks off; then it is walked
+    interruptions_max: int = 5  # of a request that is closed for a reason that should pass, before it has failed
 
     # Paged transfers
     page_limit: int = 500  # what relays give most often
@@ -105,5 +109,8 @@ class SyncLimits:
     # Housekeeping
     sweep_s: float = 60.0  # empty peers let go, rooms given away, shrunken filters rebuilt
     save_s: float = 60.0  # between savings; a crash loses as much of what was learned, never events
+    saved_at_once: int = 500  # records and marks in one saving, so that no step is long
     rota_s: float = 600.0  # what cannot be live is looked at this often
+    rooms_given_at_once: int = 50  # peers compared when there are more than we keep
+    peers_at_once: int = 16  # peers looked after in one step, so that no step is long
     slice_items: int = 2000  # items planned in one step, so that no step is long

@@ -5,8 +5,17 @@ batch: repositories with something to plan stand in a queue, and numbers say whe
 compute_actions.
 """
 
+from typing import NamedTuple
+
 from graspd.sync.coverage import Coverage, Segment
 from graspd.sync.interest import Interest
+
+
+class Planned(NamedTuple):
+    """Items for one batch: all of them confirmed once before and checked again, or none."""
+
+    segments: tuple[Segment, ...]
+    audited: bool
 
 
 class Unplanned:
@@ -30,19 +39,25 @@ class Unplanned:
         """Nothing is to be planned."""
         self._queue.clear()
 
-    def next_batch(self, coverage: dict[int, Coverage], interest: Interest, items_max: int) -> tuple[Segment, ...]:
+    def next_batch(self, coverage: dict[int, Coverage], interest: Interest, items_max: int) -> Planned:
         """Up to so many items that are wanted - pending - confirmed, which count as pending from now on."""
         segments: list[Segment] = []
         room = items_max
+        audited = False
         while room and self._queue:
             number = next(iter(self._queue))
             held = coverage[number]
             length = len(interest.repo(number))
-            hi = min(length, held.planned + room)
+            known = held.planned < held.audited
+            if not segments:
+                audited = known
+            elif audited != known:
+                break
+            hi = min(held.audited if known else length, held.planned + room)
             if hi > held.planned:
                 segments.append(Segment(number, held.planned, hi))
                 room -= hi - held.planned
                 held.planned = hi
             if hi == length:
                 del self._queue[number]
-        return tuple(segments)
+        return Planned(tuple(segments), audited)

@@ -45,6 +45,8 @@ class Reconciler(Fetcher):
             return
         if self.fetching:
             self.pump_fetch()
+        elif (self._items is None or self._spans) and not self.line.may_reconcile():
+            self.end(FallBack("refused meanwhile"))
         elif self._items is None:
             self._read()
         elif self._spans:
@@ -64,7 +66,7 @@ class Reconciler(Fetcher):
 
     def _open(self) -> None:
         assert self._items is not None
-        if not self.line.can_request() or self.desk.congested:
+        if not self.line.can_reconcile() or self.desk.is_congested_for(self.peer):
             return
         since, until = self._spans[-1]
         items = self._items.between(since or 0, until if until is not None else 2**63)
@@ -169,7 +171,7 @@ class Reconciler(Fetcher):
     def on_deadline(self) -> None:
         if self._job is not None:
             self.fail("own relay: no answer in time")
-        elif self.awaits_first_answer:
+        elif self.awaits_first_answer and self.line.heard:
             # Silence is an answer too, and not a fault: many relays drop what they do not know.
             self._deny("no answer to NEG-OPEN")
         elif self._session is not None:

@@ -53,12 +53,25 @@ class Line(Protocol):
     peer: RelayUrl
 
     @property
+    def heard(self) -> bool:
+        """Whether the peer has said anything on this link."""
+        ...
+
+    @property
     def page_limit(self) -> int:
         """Events a page."""
         ...
 
     def can_request(self) -> bool:
         """Whether the peer may be sent one more request now."""
+        ...
+
+    def may_reconcile(self) -> bool:
+        """Whether negentropy is worth trying with the peer."""
+        ...
+
+    def can_reconcile(self) -> bool:
+        """Whether the peer may be sent one more NEG-OPEN now."""
         ...
 
     def request(self, transfer: "Transfer", wanted: Filter) -> SubId:
@@ -116,6 +129,7 @@ class Transfer:
         self.sub: SubId | None = None  # the request that is open at the peer
         self.waits: set[EventId] = set()  # for a verdict, or for another's delivery
         self.trouble = ""
+        self.interruptions = 0
         desk.waiters[self.number] = self
 
     def pump(self) -> None:

@@ -28,7 +28,7 @@ class Certificate:
     method: Method
     at: UnixTime
     count: int  # events the peer showed or was found equal in
-    fingerprint: str  # of our set where reconciled, else empty
+    fingerprint: str  # of our sets as they were compared, where reconciled; else empty
     unserved: tuple[EventId, ...] = ()
     holes: tuple[UnixTime, ...] = ()  # seconds in which a walked peer has more than it can be asked for
 

@@ -24,7 +24,7 @@ class Walker(Transfer):
             return
         if self._walk.ended:
             self._end_once_judged()
-        elif self.line.can_request() and not self.desk.congested:
+        elif self.line.can_request() and not self.desk.is_congested_for(self.peer):
             self.sub = self.line.request(self, self._walk.request)
             self._page_events = 0
             self.progressed()

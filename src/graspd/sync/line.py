@@ -1,0 +1,273 @@
+"""The sending side of one open link: what may be sent now, under which id, and what refusals mean.
+
+Keeps the peer's terms: requests open at once, their pace, silence when asked for it, authentication when demanded.
+Knows transfers as the owners of requests, and nothing of batches or plans.
+"""
+
+from dataclasses import dataclass, replace
+
+from graspd.nostr.event import Event
+from graspd.nostr.filter import Filter
+from graspd.nostr.prefix import Prefix
+from graspd.sync.auth import Auth
+from graspd.sync.batch import Errand
+from graspd.sync.capability import asks_to_slow_down, has_too_many_subscriptions, may_try
+from graspd.sync.desk import Desk, Gap
+from graspd.sync.effects import SendAuth, SendClose, SendNegClose, SendNegMsg, SendNegOpen, SendReq, Source, Way
+from graspd.sync.filters import Room
+from graspd.sync.inputs import PeerTerms
+from graspd.sync.peer import Peer
+from graspd.sync.records import Capability, Speech
+from graspd.sync.reports import NegentropyRefused, Offence, Offended, PeerLacks, RateLimited, SyncKind
+from graspd.sync.transfer import Transfer
+from graspd.types import EventId, LinkId, Monotonic, SubId
+
+_SUBSCRIPTIONS_MIN = 2  # one live, one for transfers
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """An open request."""
+
+    transfer: Transfer
+    by_negentropy: bool
+
+
+class OpenLine:
+    """Fits the protocols `transfer.Line` and `live.LiveLine`."""
+
+    def __init__(self, link: LinkId, owner: Peer, desk: Desk, terms: PeerTerms | None) -> None:
+        self.link = link
+        self.peer = owner.url
+        self.room = Room.of(terms, desk.limits)
+        self.auth = Auth()
+        self.heard = False  # the peer has said something on this link
+        self.heard_at = desk.now.mono
+        self.ended = False
+        self.stalled = False  # a request has passed its deadline
+        self.shrunk = False  # the peer takes fewer subscriptions than we thought
+        self.errands: dict[int, Errand] = {}  # by number of the batch
+        self._owner = owner
+        self._desk = desk
+        self._requests: dict[SubId, _Asked] = {}
+        self._live: dict[SubId, None] = {}
+        if terms is not None and terms.auth_required:
+            self.demand_auth()
+
+    def hear(self) -> None:
+        """The peer has said something."""
+        self.heard = True
+        self.heard_at = self._desk.now.mono
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether a request went unanswered, and nothing else came meanwhile either: the link may be half open."""
+        return self.stalled and self._desk.now.mono - self.heard_at >= self._desk.limits.idle_s
+
+    # What may be sent
+
+    @property
+    def page_limit(self) -> int:
+        """Events a page."""
+        return self.room.page_limit
+
+    @property
+    def refuses_limit_zero(self) -> bool:
+        """Whether `since` must stand in for `limit: 0`."""
+        return self._owner.refuses_limit_zero
+
+    @property
+    def transfers_max(self) -> int:
+        """Transfers at once."""
+        return self.room.transfers(self._desk.limits)
+
+    @property
+    def request_count(self) -> int:
+        """Requests open for transfers."""
+        return len(self._requests)
+
+    def can_request(self) -> bool:
+        """Whether the peer may be sent one more request now."""
+        return len(self._requests) < self.transfers_max and self.can_subscribe()
+
+    def may_reconcile(self) -> bool:
+        """Whether negentropy is worth trying with the peer."""
+        return may_try(self._owner.capability, self._desk.now.wall)
+
+    def can_reconcile(self) -> bool:
+        """Whether one more reconciliation may be opened: one at a time until the first was answered."""
+        works = self._owner.capability.speech is Speech.WORKS
+        probing = any(asked.transfer.awaits_first_answer for asked in self._requests.values())
+        return self.can_request() and (works or not probing)
+
+    def can_subscribe(self) -> bool:
+        """Whether pace and authentication let anything be asked now."""
+        now = self._desk.now.mono
+        return not self.auth.holds_requests and self._owner.pace.ready_at(now) <= now
+
+    def ready_at(self) -> Monotonic | None:
+        """When the next request may be sent, where that is a matter of time."""
+        now = self._desk.now.mono
+        if self.auth.holds_requests:
+            return self.auth.deadline
+        at = self._owner.pace.ready_at(now)
+        return at if at > now else None
+
+    # Sending
+
+    def request(self, transfer: Transfer, wanted: Filter) -> SubId:
+        """Send a REQ whose answers belong to this transfer."""
+        sub = self._open(transfer, by_negentropy=False)
+        self._desk.emit(SendReq(self.link, sub, (wanted,)))
+        return sub
+
+    def neg_open(self, transfer: Transfer, wanted: Filter, message: bytes) -> SubId:
+        """Send a NEG-OPEN."""
+        sub = self._open(transfer, by_negentropy=True)
+        self._desk.emit(SendNegOpen(self.link, sub, wanted, message))
+        return sub
+
+    def _open(self, transfer: Transfer, *, by_negentropy: bool) -> SubId:
+        taken = self._owner.pace.take(self._desk.now.mono)
+        assert taken, "asked before its time"
+        sub = self._desk.sub()
+        self._requests[sub] = _Asked(transfer, by_negentropy)
+        return sub
+
+    def neg_msg(self, sub: SubId, message: bytes) -> None:
+        """Send a NEG-MSG."""
+        self._desk.emit(SendNegMsg(self.link, sub, message))
+
+    def hang_up(self, sub: SubId) -> None:
+        """Close a request that is still open at the peer."""
+        asked = self._requests.pop(sub, None)
+        if asked is not None and not self.ended:
+            self._desk.emit(SendNegClose(self.link, sub) if asked.by_negentropy else SendClose(self.link, sub))
+
+    def subscribe(self, sub: SubId, filters: tuple[Filter, ...]) -> None:
+        """Send a live request."""
+        taken = self._owner.pace.take(self._desk.now.mono)
+        assert taken, "asked before its time"
+        self._live[sub] = None
+        self._desk.emit(SendReq(self.link, sub, filters))
+
+    def unsubscribe(self, sub: SubId) -> None:
+        """Close a live subscription."""
+        self._live.pop(sub, None)
+        self._desk.emit(SendClose(self.link, sub))
+
+    def demand_auth(self) -> None:
+        """The peer wants to know who we are."""
+        if self.auth.demanded(Monotonic(self._desk.now.mono + self._desk.limits.idle_s)):
+            self._desk.emit(SendAuth(self.link))
+
+    def challenged(self) -> None:
+        """The peer sent a challenge, which is answered only where it insists."""
+        if self.auth.challenged():
+            self._desk.emit(SendAuth(self.link))
+
+    # What refusals mean
+
+    def was_ours(self, sub: SubId) -> bool:
+        """Whether a request of this name may have been sent over this link: what it brings late is welcome."""
+        number = sub[1:]
+        return sub[:1] == "g" and number.isascii() and number.isdecimal() and self.link < int(number[:20])
+
+    def owner_of(self, sub: SubId) -> Transfer | None:
+        """The transfer that an answer belongs to."""
+        asked = self._requests.get(sub)
+        return None if asked is None else asked.transfer
+
+    def drop(self, sub: SubId) -> None:
+        """A request is not open at the peer any more."""
+        self._requests.pop(sub, None)
+        self._live.pop(sub, None)
+
+    def passes(self, prefix: Prefix | None, text: str) -> bool:
+        """Whether a refusal is for a reason that passes, having done what makes it pass."""
+        if prefix is Prefix.AUTH_REQUIRED:
+            if self.auth.is_over:
+                return False
+            self.demand_auth()
+            return True
+        if has_too_many_subscriptions(text) and self._shrink():
+            return True
+        if prefix is Prefix.RATE_LIMITED or asks_to_slow_down(text):
+            self.slow_down(text)
+            return True
+        return False
+
+    def _shrink(self) -> bool:
+        """Keep fewer subscriptions open than now. Returns whether that is possible."""
+        fewer = max(_SUBSCRIPTIONS_MIN, len(self._requests) + len(self._live))
+        if fewer >= self.room.subscriptions:
+            fewer = self.room.subscriptions - 1
+        if fewer < _SUBSCRIPTIONS_MIN:
+            return False
+        self.room = replace(self.room, subscriptions=fewer)
+        self.shrunk = True
+        return True
+
+    def slow_down(self, text: str) -> None:
+        """The peer asked us to wait."""
+        for_s = self._owner.pace.slow_down(self._desk.now.mono)
+        if for_s is not None:
+            self._desk.report(RateLimited(self.peer, for_s, text))
+
+    def noticed(self, text: str) -> None:
+        """A NOTICE, which names no request: it may be the answer to a NEG-OPEN, or ask us to slow down."""
+        probing = [one.transfer for one in self._requests.values() if one.transfer.awaits_first_answer]
+        if self.passes(None, text):
+            for transfer in probing:
+                assert transfer.sub is not None
+                self.drop(transfer.sub)
+                self.interrupt(transfer, text)
+        else:
+            for transfer in probing:
+                transfer.on_notice(text)
+
+    def interrupt(self, transfer: Transfer, text: str) -> None:
+        """A request was closed for a reason that passes: it is sent again, unless that goes on for ever."""
+        transfer.interruptions += 1
+        if transfer.interruptions > self._desk.limits.interruptions_max:
+            transfer.on_closed(text)
+        else:
+            transfer.on_interrupted()
+
+    # What transfers find out
+
+    def offend(self, offence: Offence, text: str = "") -> None:
+        """The peer did something that costs it."""
+        self.stalled |= offence is Offence.STALLED
+        left = self._owner.budget.spend(offence, self._desk.now.mono)
+        self._desk.report(Offended(self.peer, offence, left, text))
+        self._desk.touched[self.peer] = None
+
+    def provenance(self, transfer: Transfer, event: Event) -> tuple[Source, Gap]:
+        """How an event of this transfer came, and whether it should have come earlier."""
+        errand = self.errands[transfer.batch]
+        daily = errand.kind is SyncKind.DAILY
+        source = Source(Way.DAILY if daily else Way.CATCH_UP, self.peer)
+        if errand.gap_until is None or event.created_at > errand.gap_until:
+            return source, Gap.NONE
+        return source, Gap.SUSTAINED if daily else Gap.GAP
+
+    def is_phantom(self, event_id: EventId) -> bool:
+        """Whether the peer claimed this id lately and did not serve it."""
+        return self._owner.is_phantom(event_id, self._desk.now.wall)
+
+    def add_phantom(self, event_id: EventId) -> None:
+        """Remember that it did not."""
+        self._owner.add_phantom(event_id, self._desk.now.wall)
+
+    def set_capability(self, capability: Capability) -> None:
+        """What was learned about negentropy."""
+        if capability.speech is not Speech.WORKS:
+            self._desk.report(NegentropyRefused(self.peer, capability.why))
+        self._owner.capability = capability
+
+    def compared(self, ours: int, lacking: int) -> None:
+        """A reconciliation showed how many of our events the peer lacks."""
+        self._owner.tally.compared(ours, lacking)
+        if lacking:
+            self._desk.report(PeerLacks(self.peer, lacking))
