@@ -12,9 +12,9 @@ from graspd.sync.coverage import Segment, together
 from graspd.sync.filters import Cell, from_time
 from graspd.sync.interest import Interest
 from graspd.sync.limits import SyncLimits
-from graspd.sync.reports import Method, SyncKind
+from graspd.sync.records import Certificate, Method
+from graspd.sync.reports import SyncKind
 from graspd.sync.transfer import Bad, Done, FallBack, Outcome
-from graspd.sync.view import Certificate
 from graspd.types import Monotonic, UnixTime
 
 

@@ -8,8 +8,7 @@ confirmed items, PendingSyncIndex the pending ones. Decides nothing; `plan` does
 from hashlib import sha256
 from typing import NamedTuple
 
-from graspd.sync.reports import Method
-from graspd.sync.view import Certificate
+from graspd.sync.records import Certificate, Method
 
 
 class Segment(NamedTuple):

@@ -21,7 +21,7 @@ from enum import Enum
 from graspd.nostr.event import Event
 from graspd.nostr.filter import Filter
 from graspd.sync.jobs import JobId
-from graspd.sync.records import Mark, PeerRecord
+from graspd.sync.records import Mark, PeerRecord, RejectedRecord
 from graspd.sync.reports import Finding
 from graspd.types import EventId, LinkId, RelayUrl, RepoAddr, SubId
 
@@ -154,6 +154,8 @@ class SaveState:
     unmarked: tuple[tuple[RelayUrl, RepoAddr], ...]  # remove single marks
     records: tuple[PeerRecord, ...]  # insert or replace, by url
     marks: tuple[Mark, ...]  # insert or replace, by peer and repository
+    unrejected: tuple[EventId, ...] = ()  # remove these rejections
+    rejected: tuple[RejectedRecord, ...] = ()  # insert or replace, by id
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from graspd.sync.fetch import Fetch
 from graspd.sync.inputs import EoseHint
 from graspd.sync.jobs import JobId
 from graspd.sync.ledger import Standing
-from graspd.sync.reports import Method, Offence
+from graspd.sync.records import Method
+from graspd.sync.reports import Offence
 from graspd.sync.transfer import Done, Line, Outcome, Transfer
 from graspd.types import EventId, Monotonic
 

@@ -65,6 +65,7 @@ class SyncLimits:
     pages_max: int = 20_000  # a walk
 
     # Negentropy
+    negentropy: bool = True  # reconcile where the peer can; off, everything is paged
     frame_bytes: int = 60_000  # in hex and JSON within the 128 KiB that relays take
     rounds_max: int = 1000  # a relay with small frames needs a round for every 1,800 ids
     rounds_idle_max: int = 12  # rounds in a row that name no id: a tree of a million items is four deep

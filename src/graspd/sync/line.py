@@ -92,7 +92,7 @@ class OpenLine:
 
     def may_reconcile(self) -> bool:
         """Whether negentropy is worth trying with the peer."""
-        return may_try(self._owner.capability, self._desk.now.wall)
+        return self._desk.limits.negentropy and may_try(self._owner.capability, self._desk.now.wall)
 
     def can_reconcile(self) -> bool:
         """Whether one more reconciliation may be opened: one at a time until the first was answered."""

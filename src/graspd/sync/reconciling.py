@@ -18,7 +18,8 @@ from graspd.sync.fetching import Fetcher
 from graspd.sync.inputs import EoseHint
 from graspd.sync.jobs import JobId
 from graspd.sync.reconcile import Agreed, Broken, Reconciliation, Round
-from graspd.sync.reports import Method, Offence
+from graspd.sync.records import Method
+from graspd.sync.reports import Offence
 from graspd.sync.spans import Span, halved
 from graspd.sync.transfer import Done, FallBack, Line
 from graspd.types import EventId, Monotonic

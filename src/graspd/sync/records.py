@@ -83,6 +83,34 @@ class PeerRecord:
     phantoms: tuple[tuple[EventId, UnixTime], ...] = ()  # ids claimed and never served, and when that was seen
 
 
+class Method(Enum):
+    """How a transfer compares."""
+
+    RECONCILED = "reconciled"  # negentropy: proven equal
+    WALKED = "walked"  # paged to the end: weaker, nothing proves that the peer showed everything
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What a finished batch proves about us and a peer.
+
+    RECONCILED without `unserved`: at `at` we held everything the peer held for these items, rejected ids counted as
+    held. WALKED: the peer showed everything it would show. Ids in `unserved` were claimed and never served.
+    """
+
+    method: Method
+    at: UnixTime
+    count: int  # events the peer showed or was found equal in
+    fingerprint: str  # of our sets as they were compared, where reconciled; else empty
+    unserved: tuple[EventId, ...] = ()
+    holes: tuple[UnixTime, ...] = ()  # seconds in which a walked peer has more than it can be asked for
+
+    @property
+    def proven(self) -> bool:
+        """Whether this is a proof of equality."""
+        return self.method is Method.RECONCILED and not self.unserved
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A repository and exactly these root events of it (count and digest of their ids) are confirmed with a peer."""
@@ -91,6 +119,19 @@ class Mark:
     repo: RepoAddr
     roots: int
     digest: str
+    certificate: Certificate | None = None  # what proved it
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRecord:
+    """An event that was rejected, so that it is neither fetched again nor forgotten when its time comes."""
+
+    id: EventId
+    reason: str  # the name of a rules.verdict.Reason
+    until: UnixTime  # from then on it counts as unknown again
+    peer: RelayUrl | None  # who has it
+    keys: tuple[str, ...]  # what it waits for, as in rules.waiting
+    rules: str  # under which it was rejected: under others it counts as unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +140,4 @@ class SavedState:
 
     records: tuple[PeerRecord, ...] = field(default=())
     marks: tuple[Mark, ...] = field(default=())
+    rejected: tuple[RejectedRecord, ...] = field(default=())

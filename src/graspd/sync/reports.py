@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from graspd.sync.lifecycle import State, Trigger
+from graspd.sync.records import Method
 from graspd.types import EventId, RelayUrl, RepoAddr
 
 
@@ -37,13 +38,6 @@ class SyncKind(Enum):
     ADDED = "added"  # became wanted while connected
     ROTA = "rota"  # cannot be held live, looked at in turn
     REFETCH = "refetch"  # rejected once, can be accepted now
-
-
-class Method(Enum):
-    """How a transfer compares."""
-
-    RECONCILED = "reconciled"  # negentropy: proven equal
-    WALKED = "walked"  # paged to the end: weaker, nothing proves that the peer showed everything
 
 
 @dataclass(frozen=True, slots=True)

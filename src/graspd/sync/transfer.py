@@ -14,8 +14,8 @@ from graspd.nostr.prefix import Prefix
 from graspd.sync.desk import Desk, Gap, Settlement
 from graspd.sync.effects import Source
 from graspd.sync.inputs import EoseHint
-from graspd.sync.records import Capability
-from graspd.sync.reports import Method, Offence
+from graspd.sync.records import Capability, Method
+from graspd.sync.reports import Offence
 from graspd.types import EventId, Monotonic, RelayUrl, SubId, UnixTime
 
 

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from graspd.sync.lifecycle import State
-from graspd.sync.records import Capability, ReliabilityRecord
-from graspd.sync.reports import Method
-from graspd.types import EventId, LinkId, Monotonic, RelayUrl, RepoAddr, UnixTime
+from graspd.sync.records import Capability, Certificate, ReliabilityRecord
+from graspd.types import LinkId, Monotonic, RelayUrl, RepoAddr, UnixTime
 
 
 class Health(Enum):
@@ -15,27 +14,6 @@ class Health(Enum):
     HEALTHY = "healthy"
     DEGRADED = "degraded"
     DEAD = "dead"
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """What a finished batch proves about us and a peer.
-
-    RECONCILED without `unserved`: at `at` we held everything the peer held for these items, rejected ids counted as
-    held. WALKED: the peer showed everything it would show. Ids in `unserved` were claimed and never served.
-    """
-
-    method: Method
-    at: UnixTime
-    count: int  # events the peer showed or was found equal in
-    fingerprint: str  # of our sets as they were compared, where reconciled; else empty
-    unserved: tuple[EventId, ...] = ()
-    holes: tuple[UnixTime, ...] = ()  # seconds in which a walked peer has more than it can be asked for
-
-    @property
-    def proven(self) -> bool:
-        """Whether this is a proof of equality."""
-        return self.method is Method.RECONCILED and not self.unserved
 
 
 @dataclass(frozen=True, slots=True)

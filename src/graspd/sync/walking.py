@@ -5,7 +5,8 @@ from graspd.nostr.filter import Filter
 from graspd.sync.desk import Desk, Settlement
 from graspd.sync.inputs import EoseHint
 from graspd.sync.paging import Taken, Walk
-from graspd.sync.reports import Method, Offence
+from graspd.sync.records import Method
+from graspd.sync.reports import Offence
 from graspd.sync.transfer import Done, Line, Transfer
 from graspd.types import EventId
 
