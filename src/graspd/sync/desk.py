@@ -22,7 +22,7 @@ from graspd.sync.interest import Interest
 from graspd.sync.jobs import JobId
 from graspd.sync.ledger import Ledger, Standing
 from graspd.sync.limits import SyncLimits
-from graspd.sync.rejected import RejectedMemory
+from graspd.sync.rejected import Rejected, RejectedMemory
 from graspd.sync.reports import Finding
 from graspd.sync.unsaved import Unsaved
 from graspd.types import EventId, LinkId, Monotonic, Now, RelayUrl, SubId, UnixTime
@@ -85,8 +85,8 @@ class Desk:
         self.entropy = entropy
         self.interest = Interest(policy, limits, own_urls)
         self.ledger: Ledger[int] = Ledger(limits.recent_max)
-        self.rejected = RejectedMemory(limits)
         self.unsaved = Unsaved()
+        self.rejected = RejectedMemory(limits, policy, self.unsaved)
         self.out: list[Effect] = []
         self.now = Now(Monotonic(0.0), UnixTime(0))
         self.waiters: dict[int, Waiter] = {}  # transfers by number
@@ -96,6 +96,7 @@ class Desk:
         self.woken: list[tuple[EventId, RelayUrl]] = []  # rejected once, to be fetched again
         self.to_retry: deque[tuple[Event, Source]] = deque()
         self.unstored: deque[tuple[Event, Source]] = deque()  # came live, and the own relay could not store them
+        self.missed: dict[RelayUrl, UnixTime] = {}  # peers that brought more than could be kept, and since when
         self.work = 0  # items handled in this step: large work is cut when this is large
         self._provided: dict[str, int] = {}  # keys that stored events brought while others were being judged
         self._erased: dict[EventId, None] = {}  # lately: what speaks of these was asked for a moment ago
@@ -192,10 +193,17 @@ class Desk:
         if settlement is Settlement.TAKEN and not verdict.accepted:
             self._reject(job, judging, verdict.reason)
         waiting = self.ledger.judged(event.id, settled=settlement is Settlement.TAKEN and verdict.accepted)
-        if settlement is Settlement.LOST and not waiting and len(self.unstored) < self.limits.in_hand_max:
-            self.unstored.append((event, judging.source))
+        if settlement is Settlement.LOST and not waiting:
+            self._keep_unstored(judging)
         self._tell(waiting, event.id, settlement)
         return settlement
+
+    def _keep_unstored(self, judging: Judging) -> None:
+        """Nobody would ask for this event again, so it is kept; past the bound, its peer is caught up with later."""
+        if len(self.unstored) < self.limits.in_hand_max:
+            self.unstored.append((judging.event, judging.source))
+        elif judging.source.peer is not None:
+            self.missed.setdefault(judging.source.peer, self.now.wall)
 
     def _reject(self, job: JobId, judging: Judging, reason: Reason) -> None:
         event = judging.event
@@ -228,7 +236,18 @@ class Desk:
                 del self._provided[next(iter(self._provided))]
         else:
             self._provided.clear()
-        for event_id, entry in self.rejected.wake(keys):
+        self._wake(self.rejected.wake(keys))
+
+    def wake_early(self) -> None:
+        """Time has passed: events from the future may be of the present now."""
+        self._wake(self.rejected.wake_early(self.now.wall))
+
+    def wake_waiting(self) -> None:
+        """The feed of the own relay has lost something: whatever waits may have missed what it waits for."""
+        self._wake(self.rejected.wake_waiting())
+
+    def _wake(self, woken: list[tuple[EventId, Rejected]]) -> None:
+        for event_id, entry in woken:
             if entry.event is not None:
                 self.to_retry.append((entry.event, entry.source))
             elif entry.source.peer is not None:
@@ -255,6 +274,8 @@ class Desk:
         for job, judging in overdue:
             del self.judging[job]
             self.judged(job, judging, Verdict(Reason.STORE_FAILED, "no answer in time"))
+        for reading in [job for job, transfer in self.reading.items() if transfer not in self.waiters]:
+            del self.reading[reading]
 
     # Erased events
 

@@ -183,7 +183,9 @@ class SyncEngine:
         self._reading = None
         self._desk.interest.end_reading()
         self._open_window()
-        if not self._history_read:
+        if self._history_read:
+            self._desk.wake_waiting()
+        else:
             self._history_read = True
             self._wants.begin()
             self._chores.set(Chore.SWEEP, self._after(self._desk.limits.sweep_s))
@@ -300,6 +302,7 @@ class SyncEngine:
                 self._desk.retry_some()
             case Chore.UNSTORED:
                 self._desk.retry_unstored()
+                self._roster.catch_up_missed()
             case Chore.SWEEP:
                 self._sweep()
             case Chore.SAVE:
@@ -323,6 +326,7 @@ class SyncEngine:
 
     def _sweep(self) -> None:
         self._desk.give_up_judging()
+        self._desk.wake_early()
         self._wants.sweep()
         self._keeping.forget_strangers()
         self._chores.set(Chore.SWEEP, self._after(self._desk.limits.sweep_s))

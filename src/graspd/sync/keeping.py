@@ -4,10 +4,11 @@ A record or mark that nobody has asked for by the first sweep belongs to a peer 
 """
 
 from graspd.sync.desk import Desk
+from graspd.sync.effects import SaveState
 from graspd.sync.jobs import JobId
 from graspd.sync.records import Mark, PeerRecord, SavedState
 from graspd.sync.roster import Roster
-from graspd.sync.unsaved import Changes, save_state
+from graspd.sync.unsaved import Changes
 from graspd.types import RelayUrl, RepoAddr
 
 
@@ -21,6 +22,7 @@ class Keeping:
         self._marks: dict[RelayUrl, dict[RepoAddr, Mark]] = {}
         for mark in saved.marks:
             self._marks.setdefault(mark.peer, {})[mark.repo] = mark
+        desk.rejected.restore(saved.rejected)
 
     def take_record(self, peer: RelayUrl) -> PeerRecord:
         """What is remembered of a peer that is met; a blank record where that is nothing."""
@@ -72,7 +74,20 @@ class Keeping:
         changes = unsaved.take(self._desk.limits.saved_at_once)
         job = self._desk.job()
         unsaved.sent(job, changes)
-        self._desk.emit(save_state(job, changes, self._taken_records(changes), self._taken_marks(changes)))
+        self._desk.emit(self._save_state(job, changes))
+
+    def _save_state(self, job: JobId, changes: Changes) -> SaveState:
+        rejected = (self._desk.rejected.record(event_id) for event_id in changes.rejected)
+        return SaveState(
+            job=job,
+            forgotten=tuple(changes.forgotten),
+            cleared=tuple(changes.cleared),
+            unmarked=tuple(changes.unmarked),
+            records=self._taken_records(changes),
+            marks=self._taken_marks(changes),
+            unrejected=tuple(changes.unrejected),
+            rejected=tuple(record for record in rejected if record is not None),
+        )
 
     def _taken_records(self, changes: Changes) -> tuple[PeerRecord, ...]:
         found = (self._roster.peers.get(url) for url in changes.peers)
@@ -85,5 +100,5 @@ class Keeping:
             held = peer.coverage.get(repo.number) if peer is not None and repo is not None else None
             # Grown since: then it will be marked again when that is confirmed too.
             if repo is not None and held is not None and held.confirmed == len(repo):
-                marks.append(Mark(url, addr, repo.root_count, repo.digest_hex))
+                marks.append(Mark(url, addr, repo.root_count, repo.digest_hex, held.proof))
         return tuple(marks)

@@ -67,10 +67,7 @@ class Link:
         if quick and not owner.is_daily_due(now):
             assert owner.seen_at is not None
             self.kind, self._gap_until = SyncKind.QUICK, owner.seen_at
-            self._owed_since = UnixTime(max(0, owner.seen_at - self._desk.limits.since_margin_s))
-            self._owed.append(([LAYER1_CELL], self._owed_since))
-            confirmed = ((number, held.confirmed) for number, held in owner.coverage.items())
-            self._owed_segments.extend(Segment(number, 0, hi) for number, hi in confirmed if hi)
+            self.owe_everything(owner.seen_at)
         else:
             self._begin_afresh(SyncKind.DAILY if quick else SyncKind.FRESH, owner.seen_at)
         self._desk.report(SyncStarted(owner.url, self.kind))
@@ -84,6 +81,14 @@ class Link:
         self._owed_segments.clear()
         self._begin_afresh(SyncKind.DAILY, UnixTime(max(0, now - limits.gap_slack_s)))
         self._desk.report(SyncStarted(self.owner.url, self.kind))
+
+    def owe_everything(self, at: UnixTime) -> None:
+        """All that is confirmed is to be caught up with from this time on, less a margin."""
+        since = UnixTime(max(0, at - self._desk.limits.since_margin_s))
+        self._owed_since = min(self._owed_since, since) if self._owed_segments else since
+        self._owed.append(([LAYER1_CELL], since))
+        confirmed = ((number, held.confirmed) for number, held in self.owner.coverage.items())
+        self._owed_segments.extend(Segment(number, 0, hi) for number, hi in confirmed if hi)
 
     def _begin_afresh(self, kind: SyncKind, gap_until: UnixTime | None) -> None:
         self.kind, self._gap_until = kind, gap_until

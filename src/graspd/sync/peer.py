@@ -54,6 +54,7 @@ class Peer:
         if held is None:
             whole = mark is not None and (mark.roots, mark.digest) == (repo.root_count, repo.digest_hex)
             held = self.coverage[number] = Coverage(confirmed=len(repo) if whole else 0)
+            held.proof = mark.certificate if mark is not None and whole else None
         if held.planned < len(repo):
             self.unplanned.add(number)
 

@@ -5,13 +5,17 @@ as long as there is room the event itself. One whose event is no longer here is 
 Decides nothing about rules; a retried event goes the same way as any other.
 """
 
+from hashlib import sha256
 from typing import NamedTuple
 
 from graspd.nostr.event import Event
+from graspd.rules.policy import Policy, RepoList
 from graspd.rules.verdict import Reason
 from graspd.rules.waiting import waits_for
-from graspd.sync.effects import Source
+from graspd.sync.effects import Source, Way
 from graspd.sync.limits import SyncLimits
+from graspd.sync.records import RejectedRecord
+from graspd.sync.unsaved import Unsaved
 from graspd.types import EventId, UnixTime
 
 
@@ -19,7 +23,7 @@ class Rejected(NamedTuple):
     """One rejected event."""
 
     reason: Reason
-    at: UnixTime
+    until: UnixTime
     source: Source
     keys: tuple[str, ...]
     event: Event | None  # only where it may be accepted later and there was room
@@ -28,10 +32,13 @@ class Rejected(NamedTuple):
 class RejectedMemory:
     """Bounded by count, age and bytes; the oldest go first."""
 
-    def __init__(self, limits: SyncLimits) -> None:
+    def __init__(self, limits: SyncLimits, policy: Policy, unsaved: Unsaved) -> None:
         self._limits = limits
+        self._rules = rules_digest(policy)
+        self._unsaved = unsaved
         self._by_id: dict[EventId, Rejected] = {}
         self._ids_by_key: dict[str, dict[EventId, None]] = {}
+        self._early: dict[EventId, None] = {}  # from the future: their time will come
         self._kept: dict[EventId, int] = {}  # bytes of the events that are here, oldest first
         self._kept_bytes = 0
 
@@ -52,21 +59,31 @@ class RejectedMemory:
         """Remember a rejection."""
         self.forget(event.id)
         keys = waits_for(event, reason)
-        entry = Rejected(reason, now, source, keys, event if keys else None)
-        self._by_id[event.id] = entry
-        for key in keys:
-            self._ids_by_key.setdefault(key, {})[event.id] = None
-        if keys:
+        early = reason is Reason.FROM_THE_FUTURE
+        until = UnixTime(now + self._limits.rejected_s)
+        if early:
+            until = min(until, event.created_at)
+            self._early[event.id] = None
+        keeps = bool(keys) or early
+        self._put(event.id, Rejected(reason, until, source, keys, event if keeps else None))
+        if keeps:
             self._kept[event.id] = len(event.raw)
             self._kept_bytes += len(event.raw)
+        self._unsaved.rejected(event.id)
         self._make_room()
+
+    def _put(self, event_id: EventId, entry: Rejected) -> None:
+        self._by_id[event_id] = entry
+        for key in entry.keys:
+            self._ids_by_key.setdefault(key, {})[event_id] = None
 
     def knows(self, event_id: EventId, now: UnixTime) -> bool:
         """Whether an id was rejected and is not worth fetching. Forgotten after a week: rules may have changed."""
         entry = self._by_id.get(event_id)
         if entry is None:
             return False
-        if 0 <= now - entry.at <= self._limits.rejected_s:
+        # A clock that was set back must not make it last longer than it was meant to.
+        if 0 <= entry.until - now <= self._limits.rejected_s:
             return True
         self.forget(event_id)
         return False
@@ -76,8 +93,19 @@ class RejectedMemory:
         found: dict[EventId, None] = {}
         for key in keys:
             found.update(self._ids_by_key.get(key, {}))
-        woken = [(event_id, self._by_id[event_id]) for event_id in found]
-        for event_id in found:
+        return self._take(list(found))
+
+    def wake_early(self, now: UnixTime) -> list[tuple[EventId, Rejected]]:
+        """Take out those from the future whose time has come."""
+        return self._take([event_id for event_id in self._early if self._by_id[event_id].until <= now])
+
+    def wake_waiting(self) -> list[tuple[EventId, Rejected]]:
+        """Take out all that wait for anything: what they waited for may have come unnoticed."""
+        return self._take([event_id for event_id, entry in self._by_id.items() if entry.keys])
+
+    def _take(self, ids: list[EventId]) -> list[tuple[EventId, Rejected]]:
+        woken = [(event_id, self._by_id[event_id]) for event_id in ids]
+        for event_id in ids:
             self.forget(event_id)
         return woken
 
@@ -91,7 +119,9 @@ class RejectedMemory:
             del ids[event_id]
             if not ids:
                 del self._ids_by_key[key]
+        self._early.pop(event_id, None)
         self._kept_bytes -= self._kept.pop(event_id, 0)
+        self._unsaved.unrejected(event_id)
 
     def _make_room(self) -> None:
         while len(self._by_id) > self._limits.rejected_max:
@@ -100,3 +130,40 @@ class RejectedMemory:
             event_id = next(iter(self._kept))
             self._kept_bytes -= self._kept.pop(event_id)
             self._by_id[event_id] = self._by_id[event_id]._replace(event=None)
+
+    # Between two lives
+
+    def restore(self, records: tuple[RejectedRecord, ...]) -> None:
+        """Remember what was saved, where the rules are still the same."""
+        names = Reason.__members__
+        for record in records:
+            if record.rules != self._rules or record.reason not in names:
+                self._unsaved.unrejected(record.id)
+                continue
+            source = Source(Way.CATCH_UP, record.peer)
+            self._put(record.id, Rejected(names[record.reason], record.until, source, record.keys, None))
+        self._make_room()
+
+    def record(self, event_id: EventId) -> RejectedRecord | None:
+        """As it is saved."""
+        entry = self._by_id.get(event_id)
+        if entry is None:
+            return None
+        return RejectedRecord(event_id, entry.reason.name, entry.until, entry.source.peer, entry.keys, self._rules)
+
+
+def rules_digest(policy: Policy) -> str:
+    """A short name for the rules under which an event was rejected: under others it may be accepted."""
+    parts = [
+        repr(policy.domain),
+        *_spelled(policy.archive),
+        *_spelled(policy.blocked_repositories),
+        *sorted(policy.blocked_authors),
+        repr((policy.event_bytes_max, policy.event_tags_max, policy.future_s_max)),
+    ]
+    return sha256("\n".join(parts).encode()).hexdigest()[:8]
+
+
+def _spelled(listed: RepoList) -> list[str]:
+    repositories = sorted(f"{owner}/{identifier}" for owner, identifier in listed.repositories)
+    return [repr(listed.everything), *sorted(listed.owners), *repositories, *sorted(listed.identifiers), "."]

@@ -290,6 +290,19 @@ class Roster:
         self._desk.unsaved.changed(peer.url)
         self.pump(peer)
 
+    def catch_up_missed(self) -> None:
+        """What live brought could not be stored nor kept: it is asked for again, now or when the link is back."""
+        missed, self._desk.missed = self._desk.missed, {}
+        for url, at in missed.items():
+            peer = self.peers.get(url)
+            if peer is None:
+                continue
+            if url in self.links:
+                self.links[url].owe_everything(at)
+                self._desk.touched[url] = None
+            elif peer.seen_at is not None:
+                peer.seen_at = min(peer.seen_at, at)
+
     def stop(self) -> None:
         """Close every link; what is worth keeping was noted before."""
         for peer in list(self.peers.values()):

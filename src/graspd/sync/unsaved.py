@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
-from graspd.sync.effects import SaveState
 from graspd.sync.jobs import JobId
-from graspd.sync.records import Mark, PeerRecord
-from graspd.types import RelayUrl, RepoAddr
+from graspd.types import EventId, RelayUrl, RepoAddr
 
 Pair = tuple[RelayUrl, RepoAddr]
 Key = TypeVar("Key", bound=Hashable)
@@ -26,10 +24,12 @@ class Changes:
     unmarked: dict[Pair, None] = field(default_factory=dict)
     peers: dict[RelayUrl, None] = field(default_factory=dict)
     marked: dict[Pair, None] = field(default_factory=dict)
+    unrejected: dict[EventId, None] = field(default_factory=dict)
+    rejected: dict[EventId, None] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        fewer = len(self.forgotten) + len(self.cleared) + len(self.unmarked)
-        return fewer + len(self.peers) + len(self.marked)
+        fewer = len(self.forgotten) + len(self.cleared) + len(self.unmarked) + len(self.unrejected)
+        return fewer + len(self.peers) + len(self.marked) + len(self.rejected)
 
 
 class Unsaved:
@@ -81,6 +81,16 @@ class Unsaved:
         self._changes.peers.pop(peer, None)
         self._changes.forgotten[peer] = None
 
+    def rejected(self, event_id: EventId) -> None:
+        """An event was rejected."""
+        self._changes.unrejected.pop(event_id, None)
+        self._changes.rejected[event_id] = None
+
+    def unrejected(self, event_id: EventId) -> None:
+        """A rejection does not count any more."""
+        self._changes.rejected.pop(event_id, None)
+        self._changes.unrejected[event_id] = None
+
     def _drop_marks(self, peer: RelayUrl) -> None:
         for marks in (self._changes.marked, self._changes.unmarked):
             for pair in [pair for pair in marks if pair[0] == peer]:
@@ -95,6 +105,8 @@ class Unsaved:
         whole.forgotten, whole.cleared, whole.unmarked = {}, {}, {}
         taken.peers = _first(whole.peers, count)
         taken.marked = _first(whole.marked, count)
+        taken.unrejected = _first(whole.unrejected, count)
+        taken.rejected = _first(whole.rejected, count)
         return taken
 
     def sent(self, job: JobId, changes: Changes) -> None:
@@ -122,6 +134,10 @@ class Unsaved:
             self.changed(peer)
         for peer, repo in newer.marked:
             self.marked(peer, repo)
+        for event_id in newer.unrejected:
+            self.unrejected(event_id)
+        for event_id in newer.rejected:
+            self.rejected(event_id)
 
 
 def _first(source: dict[Key, None], count: int) -> dict[Key, None]:
@@ -130,8 +146,3 @@ def _first(source: dict[Key, None], count: int) -> dict[Key, None]:
     for key in keys:
         del source[key]
     return dict.fromkeys(keys)
-
-
-def save_state(job: JobId, changes: Changes, records: tuple[PeerRecord, ...], marks: tuple[Mark, ...]) -> SaveState:
-    """The effect that saves these changes."""
-    return SaveState(job, tuple(changes.forgotten), tuple(changes.cleared), tuple(changes.unmarked), records, marks)
