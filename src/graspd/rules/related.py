@@ -1,10 +1,10 @@
 """Everything that is said about a repository, an event about one, or is spoken of there."""
 
 from graspd.nostr.event import Event
-from graspd.nostr.kinds import ANNOUNCEMENT
+from graspd.nostr.kinds import ANNOUNCEMENT, STATE
 from graspd.nostr.relay_url import is_service_relay
 from graspd.nostr.tags import references
-from graspd.rules.facts import Facts
+from graspd.rules.facts import Facts, Held
 from graspd.rules.policy import Policy
 from graspd.rules.verdict import STORED, Reason, Verdict
 from graspd.types import Address, PubKey
@@ -15,7 +15,7 @@ def judge_related(event: Event, facts: Facts, policy: Policy) -> Verdict:
     ids, addresses = references(event)
     if any(address in facts.versions and not _is_blocked(address, policy) for address in addresses):
         return STORED
-    if any(event_id in facts.held for event_id in ids):
+    if any(event_id in facts.held and not _is_refused(facts.held[event_id], policy) for event_id in ids):
         return STORED
     if event.id in facts.tagged_ids or event.address in facts.tagged_addresses:
         return STORED
@@ -31,8 +31,13 @@ def judge_grasp_list(event: Event, facts: Facts, policy: Policy) -> Verdict:
     return Verdict(Reason.CONCERNS_OTHERS, "the list does not name this service and its author has nothing here")
 
 
+def _is_refused(held: Held, policy: Policy) -> bool:
+    """Whether an event that was taken once would be blacklisted now."""
+    return held.pubkey in policy.blocked_authors or (held.address is not None and _is_blocked(held.address, policy))
+
+
 def _is_blocked(address: Address, policy: Policy) -> bool:
     kind, pubkey, identifier = address.split(":", 2)
     if pubkey in policy.blocked_authors:
         return True
-    return kind == str(ANNOUNCEMENT) and (PubKey(pubkey), identifier) in policy.blocked_repositories
+    return int(kind) in (ANNOUNCEMENT, STATE) and (PubKey(pubkey), identifier) in policy.blocked_repositories
