@@ -10,6 +10,7 @@ from typing import Final
 
 from graspd.errors import SettingError
 from graspd.relay.rate import RateLimit
+from graspd.server import descriptors
 from graspd.server.clock import Clock, SystemClock
 from graspd.server.hub import Hub
 from graspd.server.ingest import Ingest
@@ -53,6 +54,14 @@ async def serve(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     clock = SystemClock()
+    fitting = descriptors.allow(settings.connections_max)
+    if fitting is not None:
+        log.warning(
+            "the system allows %d connections, fewer than connections_max = %d; raise its limit on open files "
+            "(LimitNOFILE in systemd, ulimit -n in a shell)",
+            fitting,
+            settings.connections_max,
+        )
     async with ingesting(settings) as (store, ingest, verify):
         hub = _hub(settings, store, ingest, verify, clock)
         ingest.on_new = hub.fan_out
