@@ -16,6 +16,9 @@ from graspd.server.guarded import CORS, Guarded
 from graspd.server.hub import Hub
 
 
+_HANDSHAKE: Final = ("Upgrade", "Sec-WebSocket-Key", "Sec-WebSocket-Version")
+
+
 @dataclass(frozen=True, slots=True)
 class Door:
     """Where we listen, whom we let in, and what we say of ourselves. Made from the settings."""
@@ -103,6 +106,9 @@ class Listener:
         return web.Response(text=self._door.greeting, headers=CORS)
 
     async def _web_socket(self, request: web.BaseRequest) -> web.StreamResponse:
+        if not all(request.headers.get(name, "").isascii() for name in _HANDSHAKE):
+            # aiohttp stumbles over such a header and would blame us, with a traceback.
+            return web.Response(status=400, text="Bad request\n", headers=CORS)
         remote = request.remote or ""
         client = self._arrivals.client(remote, request.headers.getall("X-Forwarded-For", ()))
         refusal = self._arrivals.enter(client, remote)
