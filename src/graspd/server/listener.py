@@ -15,7 +15,6 @@ from graspd.server.connection import Connection
 from graspd.server.guarded import CORS, Guarded
 from graspd.server.hub import Hub
 
-
 _HANDSHAKE: Final = ("Upgrade", "Sec-WebSocket-Key", "Sec-WebSocket-Version")
 
 
