@@ -13,9 +13,12 @@ from graspd.sync.effects import SaveState
 from graspd.sync.jobs import JobId
 from graspd.sync.records import (
     Capability,
+    Certificate,
     HealthRecord,
     Mark,
+    Method,
     PeerRecord,
+    RejectedRecord,
     ReliabilityRecord,
     SavedState,
     Speech,
@@ -53,12 +56,28 @@ def saving(
     unmarked: Sequence[tuple[RelayUrl, RepoAddr]] = (),
     records: Sequence[PeerRecord] = (),
     marks: Sequence[Mark] = (),
+    unrejected: Sequence[EventId] = (),
+    rejected: Sequence[RejectedRecord] = (),
 ) -> SaveState:
-    return SaveState(JobId(1), tuple(forgotten), tuple(cleared), tuple(unmarked), tuple(records), tuple(marks))
+    return SaveState(
+        JobId(1),
+        tuple(forgotten),
+        tuple(cleared),
+        tuple(unmarked),
+        tuple(records),
+        tuple(marks),
+        tuple(unrejected),
+        tuple(rejected),
+    )
 
 
 BOTH = (RECORD, PeerRecord(B))
-MARKS = [Mark(A, REPO, 3, "d1"), Mark(A, OTHER, 0, ""), Mark(B, REPO, 1, "d2")]
+PROOF = Certificate(Method.RECONCILED, UnixTime(7), 12, "f1", (EventId("cd" * 32),), (UnixTime(3),))
+REJECTED = (
+    RejectedRecord(EventId("01" * 32), "UNRELATED", UnixTime(9), A, ("d:x\0🦀",), "r1"),
+    RejectedRecord(EventId("02" * 32), "DELETED", UnixTime(9), None, (), "r1"),
+)
+MARKS = [Mark(A, REPO, 3, "d1", PROOF), Mark(A, OTHER, 0, ""), Mark(B, REPO, 1, "d2")]
 
 
 async def test_nothing_was_saved(store: SqliteStore) -> None:
@@ -67,12 +86,14 @@ async def test_nothing_was_saved(store: SqliteStore) -> None:
 
 async def test_saved_state_outlives_the_process(tmp_path: Path) -> None:
     first = SqliteStore(tmp_path)
-    await first.save_sync(saving(records=[RECORD, PeerRecord(B)], marks=MARKS))
+    await first.save_sync(saving(records=BOTH, marks=MARKS, rejected=REJECTED))
     await first.close()
 
     second = SqliteStore(tmp_path)
 
-    assert await second.load_sync() == SavedState(BOTH, tuple(MARKS))
+    assert await second.load_sync() == SavedState(BOTH, tuple(MARKS), REJECTED)
+    await second.save_sync(saving(unrejected=[REJECTED[0].id]))
+    assert (await second.load_sync()).rejected == REJECTED[1:]
     await second.close()
 
 
@@ -105,7 +126,7 @@ async def test_record_that_cannot_be_read_is_left_out(tmp_path: Path, caplog: py
 
     assert (await store.load_sync()).records == (PeerRecord(B),)
 
-    assert A in caplog.text
+    assert "left out" in caplog.text
     await store.close()
 
 

@@ -1,8 +1,8 @@
 """What proactive sync keeps between two lives of the process, as rows; and the ids that must not come again."""
 
 import logging
-from collections.abc import Collection
-from typing import Final, cast
+from collections.abc import Collection, Iterable
+from typing import Any, Final, TypeVar, cast
 
 import apsw
 import orjson
@@ -10,34 +10,41 @@ from pydantic import TypeAdapter, ValidationError
 
 from graspd.store.sqlite.keys import packed
 from graspd.sync.effects import SaveState
-from graspd.sync.records import Mark, PeerRecord, SavedState
+from graspd.sync.records import Certificate, Mark, PeerRecord, RejectedRecord, SavedState
 from graspd.types import EventId, RelayUrl, RepoAddr
 
 log = logging.getLogger("graspd.store")
 
-_RECORD: Final = TypeAdapter(PeerRecord)
+_PEER: Final = TypeAdapter(PeerRecord)
+_CERTIFICATE: Final = TypeAdapter(Certificate)
+_REJECTED: Final = TypeAdapter(RejectedRecord)
+T = TypeVar("T")
 
 
 def load_sync(db: apsw.Connection) -> SavedState:
     """Everything that was saved and can still be read."""
-    rows = cast("list[tuple[str, str]]", db.execute("SELECT url, record FROM sync_peer ORDER BY url").fetchall())
-    records = tuple(record for url, text in rows if (record := _read_record(url, text)) is not None)
-    marks = cast(
-        "list[tuple[str, bytes, int, str]]",
-        db.execute("SELECT peer, repo, roots, digest FROM sync_mark ORDER BY peer, repo").fetchall(),
-    )
+    peers = (_read(_PEER, text) for (text,) in db.execute("SELECT record FROM sync_peer ORDER BY url"))
+    rejected = (_read(_REJECTED, text) for (text,) in db.execute("SELECT record FROM sync_rejected ORDER BY id"))
+    marks = db.execute("SELECT peer, repo, roots, digest, certificate FROM sync_mark ORDER BY peer, repo")
     return SavedState(
-        records,
-        tuple(Mark(RelayUrl(peer), RepoAddr(repo.decode()), roots, digest) for peer, repo, roots, digest in marks),
+        tuple(record for record in peers if record is not None),
+        tuple(map(_mark, cast("Iterable[tuple[str, bytes, int, str, str | None]]", marks))),
+        tuple(record for record in rejected if record is not None),
     )
 
 
-def _read_record(url: str, text: str) -> PeerRecord | None:
+def _mark(row: tuple[str, bytes, int, str, str | None]) -> Mark:
+    peer, repo, roots, digest, text = row
+    certificate = None if text is None else _read(_CERTIFICATE, text)
+    return Mark(RelayUrl(peer), RepoAddr(repo.decode()), roots, digest, certificate)
+
+
+def _read(adapter: TypeAdapter[T], text: Any) -> T | None:
     try:
-        return _RECORD.validate_json(text)
+        return adapter.validate_json(text)
     except ValidationError as error:
-        # Of another version, perhaps: that peer is synced afresh, which is all that a lost record costs.
-        log.warning("what was known of %s cannot be read: %s", url, error.errors()[0]["msg"])
+        # Of another version, perhaps. What it said is learned anew, which is all that a lost record costs.
+        log.warning("what sync has saved cannot be read and is left out: %s", error.errors()[0]["msg"])
         return None
 
 
@@ -50,12 +57,23 @@ def save_sync(db: apsw.Connection, changes: SaveState) -> None:
     )
     db.executemany(
         "INSERT OR REPLACE INTO sync_peer VALUES (?, ?)",
-        [(record.url, orjson.dumps(record).decode()) for record in changes.records],
+        [(record.url, _written(record)) for record in changes.records],
     )
+    db.executemany("INSERT OR REPLACE INTO sync_mark VALUES (?, ?, ?, ?, ?)", map(_mark_row, changes.marks))
+    db.executemany("DELETE FROM sync_rejected WHERE id = ?", [(packed(one),) for one in changes.unrejected])
     db.executemany(
-        "INSERT OR REPLACE INTO sync_mark VALUES (?, ?, ?, ?)",
-        [(mark.peer, mark.repo.encode(), mark.roots, mark.digest) for mark in changes.marks],
+        "INSERT OR REPLACE INTO sync_rejected VALUES (?, ?)",
+        [(packed(record.id), _written(record)) for record in changes.rejected],
     )
+
+
+def _mark_row(mark: Mark) -> tuple[str, bytes, int, str, str | None]:
+    certificate = None if mark.certificate is None else _written(mark.certificate)
+    return mark.peer, mark.repo.encode(), mark.roots, mark.digest, certificate
+
+
+def _written(record: PeerRecord | Certificate | RejectedRecord) -> str:
+    return orjson.dumps(record).decode()
 
 
 def gone(db: apsw.Connection, ids: Collection[EventId]) -> set[EventId]:
