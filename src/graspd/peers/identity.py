@@ -12,11 +12,12 @@ import orjson
 from coincurve import PrivateKey
 
 from graspd.errors import DataDirError
-from graspd.nostr.event import Event, parse_event
+from graspd.nostr.event import Event, is_hex64, parse_event
 from graspd.nostr.kinds import CLIENT_AUTH
 from graspd.types import PubKey, RelayUrl, UnixTime
 
 FILE_NAME: Final = "service.key"
+_SECRET_BYTES: Final = 32
 
 
 class Identity:
@@ -32,12 +33,16 @@ class Identity:
         path = data_dir / FILE_NAME
         try:
             if not path.exists():
-                _write_new(path, os.urandom(32).hex())
-            return cls(bytes.fromhex(path.read_text().strip()))
+                _write_new(path, os.urandom(_SECRET_BYTES).hex())
+            text = path.read_text().strip()
         except OSError as error:
             raise DataDirError(f"the key {path} cannot be used: {error.strerror}") from error
+        if not is_hex64(text):
+            raise DataDirError(f"the key {path} is not 64 hex digits")
+        try:
+            return cls(bytes.fromhex(text))
         except ValueError as error:
-            raise DataDirError(f"the key {path} is not 64 hex digits of a secret key") from error
+            raise DataDirError(f"the key {path} is no secret key") from error
 
     def answer(self, relay: RelayUrl, challenge: str, now: UnixTime) -> Event:
         """The event that answers a challenge (NIP-42)."""

@@ -6,16 +6,23 @@ what the engine asked for. A lane can be held: that is how a peer waits for the 
 """
 
 import asyncio
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, Protocol
 
 from graspd.sync.inputs import Input, Ticked
 from graspd.types import Monotonic
 
 LANE_MESSAGES_MAX: Final = 64
 LANE_BYTES_MAX: Final = 512 * 1024  # a message may be larger and then waits alone
+
+
+class Giver(Protocol):
+    """Has something to tell, or had."""
+
+    def take(self) -> Input | None:
+        """The next input, where there is one; who has more says again that it is ready."""
 
 
 class Lane:
@@ -87,7 +94,7 @@ class Inbox:
     def __init__(self, mono: Callable[[], Monotonic]) -> None:
         self._mono = mono
         self._own: deque[Input] = deque()
-        self._ready: deque[Lane] = deque()
+        self._ready: OrderedDict[Giver, None] = OrderedDict()  # in the order of their turns, each once
         self._woken = asyncio.Event()
         self._ticked = False
 
@@ -100,10 +107,15 @@ class Inbox:
         """A new lane."""
         return Lane(self)
 
-    def is_ready(self, lane: Lane) -> None:
-        """A lane has something to take."""
-        self._ready.append(lane)
+    def is_ready(self, giver: Giver) -> None:
+        """Somebody has something to take."""
+        self._ready.setdefault(giver)
         self._woken.set()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        return not self._own and not self._ready
 
     def wake(self) -> None:
         """Let the one who waits look around."""
@@ -130,7 +142,8 @@ class Inbox:
         if self._own:
             return self._own.popleft()
         while self._ready:
-            event = self._ready.popleft().take()
+            giver, _ = self._ready.popitem(last=False)
+            event = giver.take()
             if event is not None:
                 return event
         return Ticked() if is_due else None

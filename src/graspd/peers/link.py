@@ -166,7 +166,7 @@ class Link:
 
 def fault_of(error: Exception) -> tuple[i.LinkFault, str]:
     """Why there was no link, from what was raised while it was dialled."""
-    text = str(error) or type(error).__name__
+    text = " ".join(str(error).split())[: r.TEXT_LENGTH_MAX] or type(error).__name__
     match error:
         case DialRefused():
             return error.fault, text
