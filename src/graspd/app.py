@@ -5,11 +5,19 @@ import gc
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from random import SystemRandom
 from typing import Final
 
 from graspd.errors import SettingError
+from graspd.nostr.event import Event
+from graspd.peers.dialer import Dialer
+from graspd.peers.driver import Driver
+from graspd.peers.embedded import EmbeddedRelay
+from graspd.peers.identity import Identity
+from graspd.peers.log import FindingLog
+from graspd.peers.own_relay import Feed
 from graspd.relay.rate import RateLimit
 from graspd.server import descriptors
 from graspd.server.clock import Clock, SystemClock
@@ -21,6 +29,9 @@ from graspd.server.verify import VerifyPool
 from graspd.settings import Settings
 from graspd.store.ports import EventStore
 from graspd.store.sqlite.store import SqliteStore
+from graspd.sync.engine import SyncEngine
+from graspd.sync.inputs import BootstrapConfigured
+from graspd.types import EventId
 
 _PURGE_EVERY_S: Final = 60.0
 _SHUTDOWN_S_MAX: Final = 8.0
@@ -78,13 +89,62 @@ async def serve(settings: Settings) -> None:
             raise SettingError(f"bind = {settings.bind!r}: cannot listen there: {error.strerror}") from error
         log.info("serving %s on %s:%d, data in %s", hub.domain, settings.bind_host, port, settings.data_dir)
         purging = asyncio.create_task(_purge(store, clock))
-        await stop.wait()
-        log.info("stopping")
-        purging.cancel()
-        with suppress(asyncio.CancelledError):
-            await purging
-        with suppress(TimeoutError):
-            await asyncio.wait_for(listener.stop(), _SHUTDOWN_S_MAX)
+        async with syncing(settings, store, ingest, clock, own_port=port, on_end=stop.set) as stop_syncing:
+            await stop.wait()
+            log.info("stopping")
+            stop_syncing()
+            purging.cancel()
+            with suppress(asyncio.CancelledError):
+                await purging
+            with suppress(TimeoutError):
+                await asyncio.wait_for(listener.stop(), _SHUTDOWN_S_MAX)
+
+
+@asynccontextmanager
+async def syncing(
+    settings: Settings, store: SqliteStore, ingest: Ingest, clock: Clock, *, own_port: int, on_end: Callable[[], None]
+) -> AsyncIterator[Callable[[], None]]:
+    """Proactive sync beside the server, until what this yields is called; `on_end` is, should it fail before that."""
+    if not settings.sync:
+        yield lambda: None
+        return
+    if settings.allow_private_peers:
+        log.warning("allow_private_peers is on: announcements can make this server dial loopback and private networks")
+    saved = await store.load_sync()
+    driver = Driver(
+        SyncEngine(settings.policy(), settings.sync_limits(), saved, SystemRandom()),
+        EmbeddedRelay(store, ingest, lambda: clock.now().wall),
+        store,
+        Dialer(allow_private=settings.allow_private_peers, own_ports=frozenset({own_port})),
+        Identity.of(settings.data_dir),
+        clock.now,
+        FindingLog(logging.getLogger("graspd.sync"), lambda: clock.now().mono).write,
+    )
+    _feed(driver.feed, store, ingest)
+    driver.tell(BootstrapConfigured(settings.bootstrap_peers()))
+    running = asyncio.create_task(driver.run())
+    running.add_done_callback(lambda _: on_end())
+    try:
+        yield driver.stop
+    finally:
+        driver.stop()
+        await running
+
+
+def _feed(feed: Feed, store: SqliteStore, ingest: Ingest) -> None:
+    """Let the feed hear of everything that is stored and erased, whoever else does."""
+    loop = asyncio.get_running_loop()
+    fan_out = ingest.on_new
+
+    def stored(event: Event, commit: int) -> None:
+        fan_out(event, commit)
+        feed.stored(event)
+
+    def erased(ids: Sequence[EventId]) -> None:
+        loop.call_soon_threadsafe(feed.erased, tuple(ids))
+
+    ingest.on_new = stored
+    store.on_erased = erased
 
 
 def _hub(settings: Settings, store: EventStore, ingest: Ingest, verify: VerifyPool, clock: Clock) -> Hub:

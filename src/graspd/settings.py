@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from graspd import __version__
 from graspd.errors import SettingError
@@ -19,17 +19,19 @@ from graspd.nostr import nip11
 from graspd.nostr.event import is_hex64
 from graspd.nostr.messages import SUB_ID_LENGTH_MAX
 from graspd.nostr.nip19 import decode_npub
-from graspd.nostr.relay_url import Domain, parse_domain
+from graspd.nostr.relay_url import Domain, parse_domain, parse_relay_url
 from graspd.relay.limits import RelayLimits
 from graspd.rules.policy import Policy, RepoList
 from graspd.server.listener import Door
-from graspd.types import PubKey
+from graspd.sync import SyncLimits
+from graspd.sync_settings import SyncSettings, limits_of
+from graspd.types import PubKey, RelayUrl
 
 ENV_PREFIX: Final = "GRASPD_"
 
 
-class Settings(BaseModel):
-    """The settings of `graspd serve`, `import` and `export`."""
+class Settings(SyncSettings):
+    """The settings of all commands. Those of the sync engine's limits, `sync_<limit>`, are made in sync_settings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -95,6 +97,14 @@ class Settings(BaseModel):
     )
     reader_threads: int = Field(2, ge=1, description="queries that run at the same time")
 
+    sync: bool = Field(True, description="keep in sync with the relays that announcements name")
+    bootstrap: list[str] = Field(
+        [], description="relays to sync with whatever the announcements say; a missing scheme means wss"
+    )
+    allow_private_peers: bool = Field(
+        False, description="dial private, loopback and other special addresses too; for tests and private networks"
+    )
+
     @field_validator("bind")
     @classmethod
     def _bind_is_host_and_port(cls, value: str) -> str:
@@ -141,6 +151,14 @@ class Settings(BaseModel):
             raise ValueError("it is not a public key of 64 lower-case hex digits")
         return value
 
+    @field_validator("bootstrap")
+    @classmethod
+    def _bootstrap_are_relays(cls, value: list[str]) -> list[str]:
+        for text in value:
+            if parse_relay_url(text) is None:
+                raise ValueError(f"{text!r} is not the URL of a relay")
+        return value
+
     @field_validator("trusted_proxies")
     @classmethod
     def _proxies_are_networks(cls, value: list[str]) -> list[str]:
@@ -177,6 +195,15 @@ class Settings(BaseModel):
             event_tags_max=self.event_tags_max,
             future_s_max=self.future_s_max,
         )
+
+    def bootstrap_peers(self) -> tuple[RelayUrl, ...]:
+        """The bootstrap relays in one spelling, each once."""
+        parsed = (parse_relay_url(text) for text in self.bootstrap)
+        return tuple(dict.fromkeys(url for url in parsed if url is not None))
+
+    def sync_limits(self) -> SyncLimits:
+        """What the sync engine takes from the settings."""
+        return limits_of(self)
 
     def relay_limits(self) -> RelayLimits:
         """What sessions take from the settings."""

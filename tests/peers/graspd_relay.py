@@ -6,12 +6,16 @@ from tests.peers.process import HOST, RelayProcess, python_command
 
 
 class GraspdRelay(RelayProcess):
-    """`graspd serve`; settings are given by name, as in `settings={"events_per_minute": "0"}`."""
+    """`graspd serve`; settings are given by name, as in `settings={"events_per_minute": "0"}`.
+
+    It dials nobody unless a test says `"sync": "on"`.
+    """
 
     name = "graspd"
 
     def __init__(self, *, settings: Mapping[str, str] | None = None) -> None:
-        super().__init__(environment={f"GRASPD_{name.upper()}": value for name, value in (settings or {}).items()})
+        given = {"sync": "off", **(settings or {})}
+        super().__init__(environment={f"GRASPD_{name.upper()}": value for name, value in given.items()})
 
     def command(self) -> list[str]:
         """Serve the port with all data below the data directory."""

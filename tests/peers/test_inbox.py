@@ -159,7 +159,7 @@ async def test_feed_tells_in_order_and_in_slices(inbox: Inbox) -> None:
     events = [made(kind=1621, at=at) for at in range(FEED_SLICE + 1)]
     for event in events:
         feed.stored(event)
-    feed.erased(EventId("ab" * 32))
+    feed.erased([EventId("ab" * 32)])
     feed.stored(made(kind=20001))  # ephemeral: passed on, not stored
     feed.stored(events[0])
 

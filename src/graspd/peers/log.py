@@ -29,7 +29,6 @@ _LEVEL: Final = {
 # A move is worth what caused it.
 _LEVEL_BY_TRIGGER: Final = {
     Trigger.OPENED: logging.INFO,
-    Trigger.CAUGHT_UP: logging.INFO,
     Trigger.DROPPED: logging.INFO,
     Trigger.RESTED: logging.INFO,
     Trigger.FAILED: logging.WARNING,

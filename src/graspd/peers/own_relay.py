@@ -51,9 +51,10 @@ class Feed:
         if kind_class(event.kind) is not KindClass.EPHEMERAL:
             self._add(event)
 
-    def erased(self, event_id: EventId) -> None:
-        """An event is served no longer."""
-        self._add(event_id)
+    def erased(self, ids: Sequence[EventId]) -> None:
+        """Events are served no longer."""
+        for event_id in ids:
+            self._add(event_id)
 
     def take(self) -> Input | None:
         """The next slice of changes of one sort."""
