@@ -81,7 +81,10 @@ class Connection:
         """Talk until the client leaves, is idle for too long, or is let go."""
         try:
             while True:
-                message = await self._socket.receive()
+                try:
+                    message = await self._socket.receive()
+                except ConnectionError:
+                    return  # it left while its ping was being answered
                 if message.type is WSMsgType.TEXT:
                     await self._receive(message.data.encode())
                 elif message.type is WSMsgType.BINARY:

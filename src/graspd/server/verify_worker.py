@@ -1,7 +1,9 @@
 """A process that checks signatures: a length and records on standard input, one byte a record on standard output."""
 
+import os
 import signal
 import sys
+from contextlib import suppress
 
 from graspd.nostr.signature import verify_records
 
@@ -9,11 +11,12 @@ from graspd.nostr.signature import verify_records
 def main() -> None:
     """Work until the input ends, which it does when the server does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's interrupt is for the server, which ends us
-    given, answered = sys.stdin.buffer, sys.stdout.buffer
-    while header := given.read(4):
-        records = given.read(int.from_bytes(header, "big"))
-        answered.write(verify_records(records))
-        answered.flush()
+    given, answered = sys.stdin.buffer, sys.stdout.fileno()
+    # A server that was killed reads no more; it takes no traceback from us to say so. A pipe takes a write whole.
+    with suppress(BrokenPipeError):
+        while header := given.read(4):
+            records = given.read(int.from_bytes(header, "big"))
+            os.write(answered, verify_records(records))
 
 
 if __name__ == "__main__":
