@@ -50,6 +50,12 @@ def has_too_many_subscriptions(text: str) -> bool:
     return ("too many" in text or "max" in text) and any(word in text for word in _TOO_MANY_SUBSCRIPTIONS)
 
 
+def has_too_many_filters(text: str) -> bool:
+    """Whether a text says that one request holds too many filters."""
+    text = text[:_NOTICE_LENGTH].lower()
+    return ("too many" in text or "max" in text) and "filter" in text
+
+
 def denies_negentropy(text: str) -> bool:
     """Whether a NOTICE, while the first answer to a NEG-OPEN is awaited, means that there will be none."""
     text = text[:_NOTICE_LENGTH].lower()

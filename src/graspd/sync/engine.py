@@ -187,7 +187,8 @@ class SyncEngine:
             self._desk.wake_waiting()
         else:
             self._history_read = True
-            self._wants.begin()
+            if not self._window_open:
+                self._wants.begin()
             self._chores.set(Chore.SWEEP, self._after(self._desk.limits.sweep_s))
             self._chores.set(Chore.SAVE, self._after(self._desk.limits.save_s))
 
@@ -323,6 +324,8 @@ class SyncEngine:
     def _apply_changes(self) -> None:
         if self._wants.apply(self._desk.limits.slice_items):
             self._chores.set(Chore.CHANGES, self._desk.now.mono)
+        else:
+            self._wants.begin()
 
     def _sweep(self) -> None:
         self._desk.give_up_judging()

@@ -34,6 +34,7 @@ class SyncLimits:
     rate_limit_memory_s: float = 600.0  # another within this time after the last: twice as long
     requests_burst: int = 60  # requests at once to a peer that has been left in peace
     requests_per_s: float = 4.0  # and from then on
+    requests_per_s_min: float = 0.05  # to a peer that goes on asking us to slow down
 
     # Filters
     filter_values: int = 100  # values a filter to begin with
@@ -49,6 +50,7 @@ class SyncLimits:
     # Batches and transfers
     batch_items: int = 600  # items a batch: their live filters fit one message
     batches_at_once: int = 2  # a peer; more are planned as these end
+    batches_waiting_max: int = 16  # a peer; with so many that ended badly, no more are planned
     transfers_at_once: int = 3  # requests a peer works on for us
     idle_s: float = 30.0  # without progress a request has failed
     job_s: float = 120.0  # a question to our own store without an answer has failed

@@ -11,7 +11,7 @@ from graspd.nostr.filter import Filter
 from graspd.nostr.prefix import Prefix
 from graspd.sync.auth import Auth
 from graspd.sync.batch import Errand
-from graspd.sync.capability import asks_to_slow_down, has_too_many_subscriptions, may_try
+from graspd.sync.capability import asks_to_slow_down, has_too_many_filters, has_too_many_subscriptions, may_try
 from graspd.sync.desk import Desk, Gap
 from graspd.sync.effects import SendAuth, SendClose, SendNegClose, SendNegMsg, SendNegOpen, SendReq, Source, Way
 from graspd.sync.filters import Room
@@ -190,23 +190,29 @@ class OpenLine:
                 return False
             self.demand_auth()
             return True
-        if has_too_many_subscriptions(text) and self._shrink():
-            return True
+        if has_too_many_filters(text):
+            return self._take_fewer_filters()
+        if has_too_many_subscriptions(text):
+            self._shrink()
         if prefix is Prefix.RATE_LIMITED or asks_to_slow_down(text):
             self.slow_down(text)
             return True
         return False
 
-    def _shrink(self) -> bool:
-        """Keep fewer subscriptions open than now. Returns whether that is possible."""
-        fewer = max(_SUBSCRIPTIONS_MIN, len(self._requests) + len(self._live))
-        if fewer >= self.room.subscriptions:
-            fewer = self.room.subscriptions - 1
-        if fewer < _SUBSCRIPTIONS_MIN:
+    def _take_fewer_filters(self) -> bool:
+        """Put fewer filters into a request. Returns whether that is possible."""
+        if self.room.filters_per_request == 1:
             return False
-        self.room = replace(self.room, subscriptions=fewer)
+        self.room = replace(self.room, filters_per_request=max(1, self.room.filters_per_request // 2))
         self.shrunk = True
         return True
+
+    def _shrink(self) -> None:
+        """Keep fewer subscriptions open than now, where that is possible."""
+        fewer = min(len(self._requests) + len(self._live), self.room.subscriptions - 1)
+        if fewer >= _SUBSCRIPTIONS_MIN:
+            self.room = replace(self.room, subscriptions=fewer)
+            self.shrunk = True
 
     def slow_down(self, text: str) -> None:
         """The peer asked us to wait."""

@@ -206,10 +206,14 @@ class Link:
 
     def deadline(self) -> Monotonic | None:
         """When it must be looked at again at the latest."""
+        now = self._desk.now.mono
         moments = [transfer.deadline for transfer in self.transfers.values()]
-        moments += [batch.retry_at for batch in self.batches.values()]
         moments += [one.at for one in self._reopening]
-        moments += [self.line.auth.deadline, self.line.ready_at(), self._rota.due_at(self.live.shed)]
+        moments += [self.line.auth.deadline, self.line.ready_at()]
+        # What is due already and was not begun waits for something else than time.
+        waiting = [batch.retry_at for batch in self.batches.values()]
+        waiting.append(self._rota.due_at(self.live.shed))
+        moments += [at for at in waiting if at is not None and at > now]
         return min((at for at in moments if at is not None), default=None)
 
     # Going on
@@ -221,9 +225,6 @@ class Link:
         for transfer in list(self.transfers.values()):
             if transfer.deadline is not None and transfer.deadline <= now:
                 transfer.on_deadline()
-        for batch in self.batches.values():
-            if batch.retry_at is not None and batch.retry_at <= now:
-                batch.retry_at = None
 
     def pump(self) -> None:
         """Do everything that can be done now."""
@@ -310,15 +311,28 @@ class Link:
     # Planning
 
     def _plan(self) -> None:
+        limits = self._desk.limits
         while self.live.settled:
-            active = sum(1 for batch in self.batches.values() if not batch.waits)
-            batch = self._next_batch() if active < self._desk.limits.batches_at_once else None
+            waiting = sum(1 for batch in self.batches.values() if batch.waits)
+            if len(self.batches) - waiting >= limits.batches_at_once:
+                return
+            if self._resume_batch():
+                continue
+            batch = self._next_batch() if waiting < limits.batches_waiting_max else None
             if batch is None:
                 return
             self.batches[batch.number] = batch
             self.line.errands[batch.number] = batch.errand
             # What the batch needs live is asked for before any of it is transferred.
             self.live.pump()
+
+    def _resume_batch(self) -> bool:
+        """Try a batch again that ended badly, if one is due."""
+        for batch in self.batches.values():
+            if batch.retry_at is not None and batch.retry_at <= self._desk.now.mono:
+                batch.retry_at = None
+                return True
+        return False
 
     def _next_batch(self) -> Batch | None:
         if not self.owner.layer1_confirmed and not any(batch.layer1 for batch in self.batches.values()):

@@ -4,6 +4,8 @@ The only place that opens and closes links and that moves a peer from state to s
 `link`, what is wanted of a peer in `interest`.
 """
 
+from dataclasses import replace
+
 from graspd.sync.alarms import Alarms
 from graspd.sync.budget import rest_s
 from graspd.sync.desk import Desk
@@ -222,10 +224,11 @@ class Roster:
             peer.seen_at = self._desk.now.wall
 
     def _credit(self, peer: Peer, link: Link) -> None:
-        """A link that lived a while, or got us all we want, was a success."""
-        lived = self._desk.now.mono - link.opened.mono
-        if link.caught_up_once or lived >= self._desk.limits.stable_s:
+        """A link that lived a while was a success. One that got us all we want and broke was none, nor is it dead."""
+        if self._desk.now.mono - link.opened.mono >= self._desk.limits.stable_s:
             peer.health = succeeded()
+        elif link.caught_up_once:
+            peer.health = replace(peer.health, failing_since=None)
 
     def credit_stable(self, peer: Peer) -> None:
         """Look whether its link has become a success."""
@@ -261,8 +264,6 @@ class Roster:
             return
         if link.is_caught_up != (peer.state is State.LIVE):
             self._move(peer, Trigger.CAUGHT_UP if link.is_caught_up else Trigger.FELL_BEHIND)
-        if peer.state is State.LIVE and peer.health.failures:
-            self.credit_stable(peer)
         self.watch(peer)
 
     def _is_over(self, peer: Peer, link: Link) -> bool:

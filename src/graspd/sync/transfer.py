@@ -187,6 +187,7 @@ class Transfer:
 
     def progressed(self) -> None:
         """Something new has come: the idle deadline starts again."""
+        self.interruptions = 0
         self.deadline = Monotonic(self.desk.now.mono + self.desk.limits.idle_s)
 
     def take(self, event: Event) -> None:

@@ -27,9 +27,10 @@ class Wants:
         self._changes: dict[RelayUrl, dict[int, None]] = {}
 
     def begin(self) -> None:
-        """What the own relay holds is known: peers may be met from now on."""
-        self._begun = True
-        self._meet_bootstrap()
+        """All that the own relay held has been applied: peers are known by what they are wanted for."""
+        if not self._begun:
+            self._begun = True
+            self._meet_bootstrap()
 
     def set_bootstrap(self, peers: tuple[RelayUrl, ...]) -> None:
         """These are wanted whatever the announcements say; those no longer among them only where some name them."""
@@ -84,7 +85,9 @@ class Wants:
         for number in numbers:
             repo = interest.repo(number)
             if number in wanted:
-                peer.want(number, interest, self._keeping.take_mark(url, repo.addr))
+                mark = self._keeping.take_mark(url, repo.addr)
+                # On an open link nothing would catch up with what a mark says is confirmed: it is transferred anew.
+                peer.want(number, interest, None if url in self._roster.links else mark)
                 self._remark(peer, repo)
             elif peer.unwant(number):
                 self._desk.unsaved.unmarked(url, repo.addr)
