@@ -35,7 +35,7 @@ from graspd.types import EventId
 
 _PURGE_EVERY_S: Final = 60.0
 _SHUTDOWN_S_MAX: Final = 8.0
-# Events live for milliseconds and hold no cycles. A collector that looks after every 700 new objects spends a quarter of
+# Events live for milliseconds and hold no cycles. A collector that looks every 700 new objects spends a quarter of
 # the time of a busy relay on finding nothing.
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
 
