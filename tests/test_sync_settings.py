@@ -21,7 +21,9 @@ def test_limit_is_a_setting_with_its_reason(name: str) -> None:
 
 
 def test_defaults_are_the_limits_own() -> None:
-    assert Settings().sync_limits() == SyncLimits()
+    settings, _ = load({}, None, {})
+
+    assert settings.sync_limits() == SyncLimits()
 
 
 def test_limit_can_be_set() -> None:
