@@ -1,7 +1,7 @@
 """A filter as SQL that some index answers, whatever it combines.
 
-Each filter is driven by its most selective list (ids, then tags, then authors, then kinds, else time). With few values
-every value becomes a branch of its own that reads at most `limit` rows off the end of an index; with many, one
+Each filter is driven by its most selective list (ids, then tags, then authors, then kinds, else time). With a limit and
+few values every value becomes a branch of its own that reads at most `limit` rows off the end of an index; else one
 look-up for all of them is sorted afterwards.
 """
 
@@ -59,29 +59,32 @@ def columns(wanted: Filter, now: int) -> tuple[str, list[Any]]:
     matches = _matches(sql, wanted, now, None)
     statement = (
         "SELECT group_concat(format('%016x', created_at), ''), CAST(group_concat(id, '') AS BLOB) "
-        f"FROM (SELECT DISTINCT created_at, id FROM ({matches}) ORDER BY created_at, id)"
+        f"FROM (SELECT created_at, id FROM ({matches}) ORDER BY created_at, id)"
     )
     return statement, sql.values
 
 
 def _matches(sql: _Sql, wanted: Filter, now: int, limit: int | None) -> str:
-    """seq, created_at and id of the matches, newest first where there is a limit."""
+    """seq, created_at and id of the matches, each once, newest first where there is a limit.
+
+    A plus before a column says: check this on the rows found, and do not find rows by it.
+    """
     if wanted.ids is not None:
-        return _branch(sql, wanted, now, limit, [sql.one_of("id", [packed(value) for value in wanted.ids])])
+        terms = [sql.one_of("id", [packed(value) for value in wanted.ids]), *_author_kind_terms(sql, wanted, "+")]
+        terms += [*_time_terms("+created_at", wanted), *_other_tag_terms(sql, wanted.tags)]
+        return _branch(terms, now, limit)
     if wanted.tags:
         return _tag_matches(sql, wanted, now, limit)
+    times = _time_terms("created_at", wanted)
     pairs = _author_kind_pairs(wanted)
-    if pairs is None:
-        return _branch(sql, wanted, now, limit, _author_kind_terms(sql, wanted))
-    branches = [_branch(sql, wanted, now, limit, _pair_terms(sql, pair)) for pair in pairs]
-    return _united(branches, limit)
+    if limit is None or len(pairs) > _BRANCHES_MAX:
+        return _branch([*_author_kind_terms(sql, wanted), *times], now, limit)
+    return _united("UNION ALL", [_branch([*_pair_terms(sql, pair), *times], now, limit) for pair in pairs], limit)
 
 
-def _author_kind_pairs(wanted: Filter) -> list[tuple[str | None, int | None]] | None:
+def _author_kind_pairs(wanted: Filter) -> list[tuple[str | None, int | None]]:
     authors: Sequence[str | None] = wanted.authors or (None,)
     kinds: Sequence[int | None] = wanted.kinds or (None,)
-    if len(authors) * len(kinds) > _BRANCHES_MAX:
-        return None
     return [(author, kind) for author in authors for kind in kinds]
 
 
@@ -91,20 +94,17 @@ def _pair_terms(sql: _Sql, pair: tuple[str | None, int | None]) -> list[str]:
     return terms if kind is None else [*terms, f"kind = {kind}"]
 
 
-def _author_kind_terms(sql: _Sql, wanted: Filter) -> list[str]:
+def _author_kind_terms(sql: _Sql, wanted: Filter, mark: str = "") -> list[str]:
     terms = []
     if wanted.authors is not None:
-        terms.append(sql.one_of("pubkey", [packed(value) for value in wanted.authors]))
+        terms.append(sql.one_of(f"{mark}pubkey", [packed(value) for value in wanted.authors]))
     if wanted.kinds is not None:
-        terms.append(sql.one_of("kind", wanted.kinds))
+        terms.append(sql.one_of(f"{mark}kind", wanted.kinds))
     return terms
 
 
-def _branch(sql: _Sql, wanted: Filter, now: int, limit: int | None, terms: list[str]) -> str:
-    if wanted.ids is not None:
-        terms = terms + _author_kind_terms(sql, wanted) + _other_tag_terms(sql, wanted.tags)
-    terms = [*terms, *_time_terms("created_at", wanted), f"(expires_at IS NULL OR expires_at > {now})"]
-    statement = f"SELECT seq, created_at, id FROM event e WHERE {' AND '.join(terms)}"
+def _branch(terms: list[str], now: int, limit: int | None) -> str:
+    statement = f"SELECT seq, created_at, id FROM event e WHERE {' AND '.join([*terms, _alive(now)])}"
     return statement if limit is None else f"{statement} {_NEWEST_FIRST} LIMIT {limit}"
 
 
@@ -113,23 +113,30 @@ def _tag_matches(sql: _Sql, wanted: Filter, now: int, limit: int | None) -> str:
     ordered = sorted(wanted.tags, key=lambda tag: len(tag[1]))
     letter, values = ordered[0]
     keys = [tag_key(letter, value) for value in values]
-    groups = [[key] for key in keys] if len(keys) <= _BRANCHES_MAX else [keys]
-    others = Filter(authors=wanted.authors, tags=tuple(ordered[1:]))
+    groups = [keys] if limit is None or len(keys) > _BRANCHES_MAX else [[key] for key in keys]
     branches = []
     for group in groups:
         terms = [sql.one_of("t.key", group), *_time_terms("t.created_at", wanted)]
         if wanted.kinds is not None:
             terms.append(sql.one_of("t.kind", wanted.kinds))
-        terms += [*_author_kind_terms(sql, others), *_other_tag_terms(sql, others.tags)]
-        terms.append(f"(expires_at IS NULL OR expires_at > {now})")
+        if wanted.authors is not None:
+            terms.append(sql.one_of("+pubkey", [packed(value) for value in wanted.authors]))
+        terms += [*_other_tag_terms(sql, ordered[1:]), _alive(now)]
+        # An event with two of the values must not be found twice.
+        distinct = "DISTINCT " if len(group) > 1 else ""
         # CROSS JOIN keeps the tag in front: its key already yields the rows in the order of time.
         statement = (
-            "SELECT e.seq AS seq, t.created_at AS created_at, e.id AS id "
+            f"SELECT {distinct}e.seq AS seq, t.created_at AS created_at, e.id AS id "
             f"FROM tag t CROSS JOIN event e ON e.seq = t.seq WHERE {' AND '.join(terms)}"
         )
         order = "ORDER BY t.created_at DESC, e.id"
         branches.append(statement if limit is None else f"{statement} {order} LIMIT {limit}")
-    return _united(branches, limit)
+    return _united("UNION", branches, limit)
+
+
+def _alive(now: int) -> str:
+    """NIP-40: not yet expired. Written so that it is never what rows are found by."""
+    return f"ifnull(expires_at > {now}, 1)"
 
 
 def _other_tag_terms(sql: _Sql, tags: Sequence[tuple[str, tuple[str, ...]]]) -> list[str]:
@@ -141,13 +148,11 @@ def _other_tag_terms(sql: _Sql, tags: Sequence[tuple[str, tuple[str, ...]]]) -> 
     return terms
 
 
-def _united(branches: list[str], limit: int | None) -> str:
+def _united(by: str, branches: list[str], limit: int | None) -> str:
     if len(branches) == 1:
         return branches[0]
-    united = " UNION ALL ".join(f"SELECT * FROM ({branch})" for branch in branches)
-    if limit is None:
-        return united
-    return f"SELECT DISTINCT seq, created_at, id FROM ({united}) {_NEWEST_FIRST} LIMIT {limit}"
+    united = f" {by} ".join(f"SELECT * FROM ({branch})" for branch in branches)
+    return f"SELECT * FROM ({united}) {_NEWEST_FIRST} LIMIT {limit}"
 
 
 def _time_terms(column: str, wanted: Filter) -> list[str]:
