@@ -44,11 +44,11 @@ class SharedSets:
         self._clock = clock
         self._sets: WeakValueDictionary[tuple[Filter, int], SharedSet] = WeakValueDictionary()
 
-    async def of(self, wanted: Filter, commit: int) -> SharedSet:
-        """The events that match now."""
+    async def of(self, wanted: Filter, commit: int, most: int) -> SharedSet:
+        """The events that match now; one more than `most` where more match, which is as far as anybody looks."""
         found = self._sets.get((wanted, commit))
         if found is None:
-            columns = await self._store.columns(wanted, self._clock.now().wall)
+            columns = await self._store.columns(wanted, self._clock.now().wall, most + 1)
             found = SharedSet(await asyncio.to_thread(ItemSet.from_columns, columns.created_at, columns.ids))
             self._sets[wanted, commit] = found
         return found
@@ -66,11 +66,11 @@ class Negotiations:
     async def open(self, sub_id: SubId, wanted: Filter, message: bytes, commit: int) -> bytes:
         """The answer to NEG-OPEN."""
         self.close(sub_id)
+        most = self._limits.neg_records_max
         try:
-            shared = await self._sets.of(wanted, commit)
+            shared = await self._sets.of(wanted, commit, most)
         except StoreError as error:
             return m.neg_err(sub_id, Prefix.ERROR.says(str(error)))
-        most = self._limits.neg_records_max
         if len(shared.items) > most:
             return m.neg_err(sub_id, Prefix.BLOCKED.says(f"the filter matches more than {most} events"), most)
         responder = Responder(shared.items, self._limits.neg_frame_bytes_max)

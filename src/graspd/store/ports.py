@@ -61,8 +61,8 @@ class EventStore(Protocol):
     async def known(self, ids: Collection[EventId]) -> set[EventId]:
         """Which of these events are here."""
 
-    async def columns(self, wanted: Filter, now: UnixTime) -> Columns:
-        """Every event that matches, without a limit, as columns."""
+    async def columns(self, wanted: Filter, now: UnixTime, most: int | None = None) -> Columns:
+        """Every event that matches, as columns; where more than `most` do, any `most` of them."""
 
     async def purge_expired(self, now: UnixTime) -> int:
         """Erase what has expired; how many that were."""

@@ -100,15 +100,15 @@ class SqliteStore:
         """Which of these events are here."""
         return await self._read(lambda db: _known(db, ids))
 
-    async def columns(self, wanted: Filter, now: UnixTime) -> Columns:
-        """Every event that matches, without a limit, as columns."""
-        return await self._read(lambda db: self._columns(db, wanted, now))
+    async def columns(self, wanted: Filter, now: UnixTime, most: int | None = None) -> Columns:
+        """Every event that matches, as columns; where more than `most` do, any `most` of them."""
+        return await self._read(lambda db: self._columns(db, wanted, now, most))
 
-    def _columns(self, db: apsw.Connection, wanted: Filter, now: int) -> Columns:
+    def _columns(self, db: apsw.Connection, wanted: Filter, now: int, most: int | None) -> Columns:
         if wanted.matches_nothing:
             times, ids = None, None
         else:
-            statement, values = filter_sql.columns(wanted, now)
+            statement, values = filter_sql.columns(wanted, now, most)
             with time_limit(db, self._scan_s_max):
                 times, ids = db.execute(statement, values).get
         created_at = np.frombuffer(bytes.fromhex(times or ""), dtype=">u8").astype(np.uint64)
