@@ -248,7 +248,7 @@ class Settings(SyncSettings):
                 "pubkey": self.owner_pubkey,
                 "contact": self.contact,
                 "supported_nips": nip11.supported_nips(self.negentropy),
-                "supported_grasps": list(nip11.SUPPORTED_GRASPS),
+                "supported_grasps": nip11.supported_grasps(self.sync),
                 "repo_acceptance_criteria": self._criteria(),
                 "software": "graspd",
                 "version": __version__,
