@@ -9,6 +9,7 @@ import sys
 import time
 
 from sim.campaign import run_many
+from sim.options import describe
 from sim.world import World
 
 
@@ -31,7 +32,7 @@ def run_one(seed: int, *, trace: bool) -> int:
     """Run one world and say how it ended."""
     world = World(seed, print if trace else None)
     if trace:
-        print(world.options)
+        print(describe(world.options))
     began = time.perf_counter()
     result = world.run()
     took = time.perf_counter() - began

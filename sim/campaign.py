@@ -1,11 +1,13 @@
 """Many worlds on all cores: which failed, and whether everything that can happen was seen to happen."""
 
 import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from itertools import islice
+from types import FrameType
 from typing import Final
 
 from graspd.sync.lifecycle import TRANSITIONS, State, Trigger
@@ -14,12 +16,21 @@ from sim.world import Result, World
 
 # A run of fewer worlds than this may miss a rare thing by chance.
 SEES_ALL: Final = 200
+_SEED_S_MAX: Final = 60
 _AHEAD: Final = 64  # seeds handed out and not finished: a long run must not be held in memory
 
 
 def run_seed(seed: int) -> Result:
-    """One world, in a process of its own pool."""
-    return World(seed).run()
+    """One world, in a process of the pool. One that hangs ends by an alarm: a run that never ends is a failure."""
+    signal.signal(signal.SIGALRM, _give_up)
+    signal.alarm(_SEED_S_MAX)
+    result = World(seed).run()
+    signal.alarm(0)
+    return result
+
+
+def _give_up(_signal: int, _frame: FrameType | None) -> None:
+    raise TimeoutError(f"not over after {_SEED_S_MAX} s")
 
 
 def run_many(seeds: Sequence[int]) -> int:

@@ -21,8 +21,9 @@ from graspd.sync import inputs as i
 from graspd.types import EventId, PubKey, UnixTime
 from sim.content import is_genuine
 from sim.faults import Fault, Faults
+from sim.quick_store import QuickStore
 from sim.saved import Disk
-from sim.store import MemoryStore, take
+from sim.store import take
 from sim.timeline import Timeline
 
 _SLICE: Final = 200  # events of the history told at once
@@ -67,7 +68,7 @@ class Machine:
         self._policy = policy
         self._wall = wall
         self._tell = tell
-        self.store = MemoryStore()
+        self.store = QuickStore()
         self.disk = Disk()
         self.conditions = Conditions()
         self._writes: list[_Write] = []
@@ -107,7 +108,7 @@ class Machine:
             case e.ReadItems(job, wanted):
                 self._read(effect, lambda: i.ItemsRead(job, self._items(wanted)))
             case e.LookUpIds(job, ids):
-                self._read(effect, lambda: i.IdsLookedUp(job, frozenset(filter(self.knows, ids))))
+                self._read(effect, lambda: i.IdsLookedUp(job, frozenset(filter(self.store.knows, ids))))
             case e.SaveState():
                 self._save(effect)
 
@@ -139,13 +140,6 @@ class Machine:
     def _items(self, wanted: Filter) -> ItemSet:
         columns = self.store.columns(wanted, self._wall())
         return ItemSet.from_columns(columns.created_at, columns.ids)
-
-    def knows(self, event_id: EventId) -> bool:
-        """Whether an id need not be fetched: held, gone or buried."""
-        store = self.store
-        if event_id in store.served or event_id in store.waiting or event_id in store.gone:
-            return True
-        return any(buried == event_id for buried, _ in store.buried)
 
     # Events
 

@@ -6,7 +6,7 @@ Swarm: each seed has some classes of fault and lacks others, so that one cannot 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from graspd.sync.limits import SyncLimits
 from graspd.types import RelayUrl
@@ -30,6 +30,8 @@ from sim.peers.slow import Slow
 _CAPS: Final = (5, 6, 7, 13, 33, 50, 99, 100, 101, 300)
 _FAULT_SHARE: Final = 0.3
 _HOUR: Final = 3600.0
+_HAPPENINGS_MAX: Final = 200
+_LONG: Final = ("faults", "limits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ def draw(rng: Random) -> Options:
     enabled = frozenset(
         fault for fault in Fault if not calm and rng.random() < _FAULT_SHARE and (silent or fault not in SILENT)
     )
+    safety_s = _HOUR * rng.choice((0.2, 0.5, 1, 2, 2, 4, 8, 30, 60))
     return Options(
         calm=calm,
         faults=enabled,
@@ -73,8 +76,8 @@ def draw(rng: Random) -> Options:
         bootstraps=rng.randint(0, 2),
         repos=rng.randint(1, 6),
         history=int(10 ** rng.uniform(0.5, 2.2)),
-        safety_s=_HOUR * rng.choice((0.2, 0.5, 1, 2, 2, 4, 8, 30, 60)),
-        happen_s=10 ** rng.uniform(1.5, 3.3),
+        safety_s=safety_s,
+        happen_s=max(10 ** rng.uniform(1.5, 3.3), safety_s / _HAPPENINGS_MAX),
         trouble_s=10 ** rng.uniform(2.3, 4),
         own_trouble_s=10 ** rng.uniform(2.8, 4.3),
         direct_share=rng.choice((0.0, 0.1, 0.3)),
@@ -87,7 +90,7 @@ def draw(rng: Random) -> Options:
 def _limits(rng: Random) -> SyncLimits:
     """The engine's own limits, now and then so small that they bite."""
     limits = SyncLimits()
-    for share, changes in (
+    smaller: tuple[tuple[float, dict[str, Any]], ...] = (
         (0.15, {"peers_max": rng.randint(1, 4)}),
         (0.15, {"filter_values": rng.randint(1, 5)}),
         (0.1, {"filters_max": rng.randint(8, 20)}),
@@ -101,10 +104,24 @@ def _limits(rng: Random) -> SyncLimits:
         (0.1, {"deferred_max": rng.randint(1, 20)}),
         (0.1, {"slice_items": rng.randint(1, 20)}),
         (0.1, {"phantoms_max": rng.randint(1, 10)}),
-    ):
+    )
+    for share, changes in smaller:
         if rng.random() < share:
             limits = replace(limits, **changes)
     return limits
+
+
+def describe(options: Options) -> str:
+    """The options in one line, the same in every process."""
+    usual = SyncLimits()
+    limits = [
+        f"{name}={getattr(options.limits, name)}"
+        for name in SyncLimits.__dataclass_fields__
+        if getattr(options.limits, name) != getattr(usual, name)
+    ]
+    others = [f"{name}={getattr(options, name)}" for name in Options.__dataclass_fields__ if name not in _LONG]
+    faults = [fault.name for fault in Fault if fault in options.faults]
+    return f"{' '.join(others)}; limits: {' '.join(limits) or 'usual'}; faults: {' '.join(faults) or 'none'}"
 
 
 # Peers

@@ -26,6 +26,7 @@ from sim.trace import Trace
 from sim.violation import Violation
 
 _SPINS_MAX: Final = 5000  # steps without the clock moving
+_STEPS_MAX: Final = 150_000  # in a whole run: a world this restless is one that somebody keeps busy for nothing
 
 
 class Watcher(Protocol):
@@ -63,6 +64,7 @@ class Own:
         self._tick_at: float | None = None
         self._spun_at = -1.0
         self._spins = 0
+        self._steps = 0
 
     # Life and death
 
@@ -123,8 +125,11 @@ class Own:
         if self._timeline.now != self._spun_at:
             self._spun_at, self._spins = self._timeline.now, 0
         self._spins += 1
+        self._steps += 1
         if self._spins > _SPINS_MAX:
             raise Violation("bounded", f"{_SPINS_MAX} steps at one instant")
+        if self._steps > _STEPS_MAX:
+            raise Violation("bounded", f"{_STEPS_MAX} steps and no end")
 
     def _set_tick(self) -> None:
         assert self.engine is not None

@@ -201,14 +201,16 @@ class World:
             latest = self.timeline.now
             wanted = wanted_repos(self.own.machine.store, POLICY, self.own.limits)
             assert self.own.engine is not None
-            live = [peer.url for peer in self.own.engine.snapshot().peers if peer.state is State.LIVE]
+            live = {peer.url: peer for peer in self.own.engine.snapshot().peers if peer.state is State.LIVE}
             for url in core:
                 repos = [repo for repo in self.content.repos if repo.addr in wanted.get(url, ())]
                 if not repos or url not in live:
                     continue
                 site = self.own.network.sites[url]
                 event = self.content.root_of(repos[0], int(self.own.now().wall))
-                by = self.timeline.now + BOUND_S + 4 * site.latency_s[1]
+                # What does not fit among a peer's subscriptions is looked at in turn.
+                rota_s = self.own.limits.rota_s if live[url].items_off_live else 0.0
+                by = self.timeline.now + BOUND_S + rota_s + 4 * site.latency_s[1]
                 self.own.network.publish(url, event)
                 self.isolated.expect(event, url, by)
                 latest = max(latest, by)

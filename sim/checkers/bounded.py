@@ -81,8 +81,10 @@ class Bounded(Checker):
         for peer in view.peers:
             if peer.live_filters > limits.filters_max:
                 self.fail(f"{peer.url} has {peer.live_filters} live filters")
-            if peer.batches > limits.batches_at_once:
-                self.fail(f"{peer.url} has {peer.batches} batches")
+            if peer.batches - peer.batches_retrying > limits.batches_at_once:
+                self.fail(f"{peer.url} has {peer.batches - peer.batches_retrying} batches under way")
+            if peer.batches_retrying > limits.batches_waiting_max + limits.batches_at_once:
+                self.fail(f"{peer.url} has {peer.batches_retrying} batches to be tried again")
         for record in self.own.machine.disk.state().records:
             if len(record.phantoms) > limits.phantoms_max:
                 self.fail(f"{record.url} has {len(record.phantoms)} phantoms saved")

@@ -30,7 +30,7 @@ class Isolated(Checker):
     def check(self, now: float) -> None:
         """None may be overdue."""
         for event_id, (by, url) in [*self._due.items()]:
-            if self.own.machine.knows(event_id):
+            if self.own.machine.store.knows(event_id):
                 del self._due[event_id]
             elif now >= by:
                 self.fail(f"{event_id[:8]} was published to {url} and has not come in time")

@@ -22,6 +22,7 @@ from sim.checkers.watch import Checker, Links
 from sim.own import Own
 from sim.peers.rate_limiting import NOTICES
 
+_DIALS_MAX: Final = 40  # within an hour; a link that lives five minutes at a time makes for twelve
 _REPEATS_MAX: Final = 12
 _REPEATS_S: Final = 600.0
 _SLACK_S: Final = 1.0  # saved times are whole seconds
@@ -36,6 +37,7 @@ class _Peer:
     dial_from: float = 0.0
     quiet_until: float = 0.0
     rest_until: float = 0.0
+    dials: deque[float] = field(default_factory=deque)
     requests: deque[tuple[float, object]] = field(default_factory=deque)
 
 
@@ -45,6 +47,7 @@ class _Link:
 
     opened_at: float
     terms: i.PeerTerms
+    served: bool = False  # it got us everything we wanted
     subs: dict[SubId, None] = field(default_factory=dict)
 
 
@@ -88,7 +91,7 @@ class Polite(Checker):
                 case e.SendClose(link, sub) if link in self._links:
                     self._links[link].subs.pop(sub, None)
                 case e.CloseLink(link):
-                    self._links.pop(link, None)
+                    self._end_link(now, link)
                 case e.Report(PeerMoved() as moved):
                     self._note_move(now, moved)
                 case _:
@@ -127,18 +130,27 @@ class Polite(Checker):
         peer.dial_from = now.mono + delay
 
     def _note_loss(self, now: Now, link: LinkId) -> None:
+        self._end_link(now, link)
+        self._note_failure(now, self._peer(self._url_by_link[link]))
+
+    def _end_link(self, now: Now, link: LinkId) -> None:
+        """A link that lived a while, or got us everything we wanted, ends a row of failures."""
         known = self._links.pop(link, None)
-        peer = self._peer(self._url_by_link[link])
-        if known is not None and now.mono - known.opened_at >= self.own.limits.stable_s:
+        if known is not None and (known.served or now.mono - known.opened_at >= self.own.limits.stable_s):
+            peer = self._peer(self._url_by_link[link])
             peer.failures, peer.failing_since = 0, None
-        self._note_failure(now, peer)
 
     def _note_plea(self, now: Now, link: LinkId) -> None:
         if link in self._links:
             peer = self._peer(self._url_by_link[link])
-            peer.quiet_until = max(peer.quiet_until, now.mono + self.own.limits.rate_limit_s)
+            # Pleas that come meanwhile answer what was asked before the first.
+            if now.mono >= peer.quiet_until:
+                peer.quiet_until = now.mono + self.own.limits.rate_limit_s
 
     def _note_move(self, now: Now, moved: PeerMoved) -> None:
+        if moved.became is State.LIVE:
+            for link, known in self._links.items():
+                known.served |= self._url_by_link[link] == moved.peer
         if moved.became is State.RESTING:
             self._peer(moved.peer).rest_until = now.mono + self.own.limits.rest_s_first
         if moved.became is State.GONE:
@@ -156,6 +168,11 @@ class Polite(Checker):
             self.fail(f"{url} is dialled {peer.dial_from - now.mono:.1f} s before its backoff ends")
         if now.mono < peer.rest_until - 0.01:
             self.fail(f"{url} is dialled while it rests")
+        peer.dials.append(now.mono)
+        while peer.dials[0] < now.mono - 3600:
+            peer.dials.popleft()
+        if len(peer.dials) > _DIALS_MAX:
+            self.fail(f"{url} is dialled {len(peer.dials)} times within an hour")
 
     def _check_request(self, now: Now, link: LinkId, sub: SubId, filters: tuple[Filter, ...]) -> None:
         self._check_asking(now, link, filters, len(req(sub, filters)))
