@@ -55,7 +55,7 @@ class SyncLimits:
     idle_s: float = 30.0  # without progress a request has failed
     job_s: float = 120.0  # a question to our own store without an answer has failed
     negentropy_first_s: float = 10.0  # silence for this long after NEG-OPEN: not supported
-    retry_s_first: float = 15.0  # a batch that ended badly
+    retry_s_first: float = 30.0  # a batch that ended badly
     retry_s_max: float = 3600.0
     reconcile_tries: int = 2  # of a filter whose reconciling breaks off; then it is walked
     interruptions_max: int = 5  # of a request that is closed for a reason that should pass, before it has failed

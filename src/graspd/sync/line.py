@@ -31,6 +31,7 @@ class _Asked:
 
     transfer: Transfer
     by_negentropy: bool
+    at: Monotonic
 
 
 class OpenLine:
@@ -44,7 +45,9 @@ class OpenLine:
         self.heard = False  # the peer has said something on this link
         self.heard_at = desk.now.mono
         self.ended = False
-        self.stalled = False  # a request has passed its deadline
+        self.unwelcome = False  # the peer wants authentication that it does not grant us
+        self.is_silent = False  # a request went unanswered, and nothing else came meanwhile either: half open
+        self._slowed_at: Monotonic | None = None  # when the peer last asked us to wait
         self.shrunk = False  # the peer takes fewer subscriptions than we thought
         self.errands: dict[int, Errand] = {}  # by number of the batch
         self._owner = owner
@@ -58,11 +61,6 @@ class OpenLine:
         """The peer has said something."""
         self.heard = True
         self.heard_at = self._desk.now.mono
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether a request went unanswered, and nothing else came meanwhile either: the link may be half open."""
-        return self.stalled and self._desk.now.mono - self.heard_at >= self._desk.limits.idle_s
 
     # What may be sent
 
@@ -131,7 +129,7 @@ class OpenLine:
         taken = self._owner.pace.take(self._desk.now.mono)
         assert taken, "asked before its time"
         sub = self._desk.sub()
-        self._requests[sub] = _Asked(transfer, by_negentropy)
+        self._requests[sub] = _Asked(transfer, by_negentropy, self._desk.now.mono)
         return sub
 
     def neg_msg(self, sub: SubId, message: bytes) -> None:
@@ -187,6 +185,7 @@ class OpenLine:
         """Whether a refusal is for a reason that passes, having done what makes it pass."""
         if prefix is Prefix.AUTH_REQUIRED:
             if self.auth.is_over:
+                self.unwelcome = True
                 return False
             self.demand_auth()
             return True
@@ -216,6 +215,7 @@ class OpenLine:
 
     def slow_down(self, text: str) -> None:
         """The peer asked us to wait."""
+        self._slowed_at = self._desk.now.mono
         for_s = self._owner.pace.slow_down(self._desk.now.mono)
         if for_s is not None:
             self._desk.report(RateLimited(self.peer, for_s, text))
@@ -232,6 +232,15 @@ class OpenLine:
             for transfer in probing:
                 transfer.on_notice(text)
 
+    def expire(self, transfer: Transfer) -> None:
+        """A transfer has made no progress in time. If the peer asked us to wait meanwhile, it dropped it."""
+        asked = self._requests.get(transfer.sub) if transfer.sub is not None else None
+        if transfer.sub is None or asked is None or self._slowed_at is None or asked.at > self._slowed_at:
+            transfer.on_deadline()
+            return
+        self.hang_up(transfer.sub)
+        self.interrupt(transfer, "asked to wait")
+
     def interrupt(self, transfer: Transfer, text: str) -> None:
         """A request was closed for a reason that passes: it is sent again, unless that goes on for ever."""
         transfer.interruptions += 1
@@ -244,7 +253,8 @@ class OpenLine:
 
     def offend(self, offence: Offence, text: str = "") -> None:
         """The peer did something that costs it."""
-        self.stalled |= offence is Offence.STALLED
+        if offence is Offence.STALLED:
+            self.is_silent = self._desk.now.mono - self.heard_at >= self._desk.limits.idle_s
         left = self._owner.budget.spend(offence, self._desk.now.mono)
         self._desk.report(Offended(self.peer, offence, left, text))
         self._desk.touched[self.peer] = None

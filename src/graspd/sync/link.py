@@ -86,7 +86,7 @@ class Link:
         """All that is confirmed is to be caught up with from this time on, less a margin."""
         since = UnixTime(max(0, at - self._desk.limits.since_margin_s))
         self._owed_since = min(self._owed_since, since) if self._owed_segments else since
-        self._owed.append(([LAYER1_CELL], since))
+        self._owe([LAYER1_CELL], since)
         confirmed = ((number, held.confirmed) for number, held in self.owner.coverage.items())
         self._owed_segments.extend(Segment(number, 0, hi) for number, hi in confirmed if hi)
 
@@ -163,8 +163,15 @@ class Link:
             for one in due:
                 self.live.reopen(one.cells, None)
         for one in due:
-            since = UnixTime(max(0, one.closed_at - self._desk.limits.since_margin_s))
-            self._owed.append((list(one.cells), since))
+            self._owe(list(one.cells), UnixTime(max(0, one.closed_at - self._desk.limits.since_margin_s)))
+
+    def _owe(self, cells: list[Cell], since: UnixTime) -> None:
+        """Catch up with these from then on; what is owed already is asked for once, from the earlier time on."""
+        for at, (others, earlier) in enumerate(self._owed):
+            if others == cells:
+                self._owed[at] = (cells, min(since, earlier))
+                return
+        self._owed.append((cells, since))
 
     def _keep_live(self, segments: tuple[Segment, ...]) -> None:
         """Hold the items of a new batch live, before they are transferred."""
@@ -224,7 +231,7 @@ class Link:
         self.line.auth.expire(now)
         for transfer in list(self.transfers.values()):
             if transfer.deadline is not None and transfer.deadline <= now:
-                transfer.on_deadline()
+                self.line.expire(transfer)
 
     def pump(self) -> None:
         """Do everything that can be done now."""

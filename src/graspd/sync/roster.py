@@ -270,9 +270,9 @@ class Roster:
         if peer.budget.left(self._desk.now.mono) <= 0:
             self._rest(peer, link)
             return True
-        if link.line.is_silent:
+        if link.line.is_silent or link.line.unwelcome:
             self._desk.emit(CloseLink(link.line.link))
-            self.lost(peer, "no sign of life")
+            self.lost(peer, "authentication refused" if link.line.unwelcome else "no sign of life")
             return True
         return False
 
