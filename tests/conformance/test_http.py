@@ -32,16 +32,16 @@ def test_nip11_says_what_is_there(relay: GraspdRelay) -> None:
     document = information(relay)
 
     assert document["supported_nips"] == [1, 9, 11, 34, 40, 42, 45, 62, 67, 70, 77]
-    assert document["supported_grasps"] == ["GRASP-02"]
+    assert document["supported_grasps"] == [], "nobody is dialled in these tests"
     assert relay.domain in document["repo_acceptance_criteria"]
     assert document["software"] == "graspd"
     assert document["limitation"]["restricted_writes"] is True
     assert "pubkey" not in document, "a field with nothing to say is left out"
 
 
-def test_nip11_lists_proactive_sync_only_while_it_is_on() -> None:
-    with GraspdRelay(settings={"sync": "false"}) as relay:
-        assert information(relay)["supported_grasps"] == []
+def test_nip11_lists_proactive_sync_while_it_is_on() -> None:
+    with GraspdRelay(settings={"sync": "on"}) as relay:
+        assert information(relay)["supported_grasps"] == ["GRASP-02"]
 
 
 @pytest.mark.parametrize(
