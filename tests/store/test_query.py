@@ -136,6 +136,15 @@ def test_columns_are_those_of_the_plainest_matcher(both: Both, wanted: Filter) -
     assert np.array_equal(found.ids, expected.ids)
 
 
+@settings(deadline=None, max_examples=100, derandomize=True)
+@given(wanted=filters, cap=st.integers(1, 40))
+def test_columns_with_a_bound_are_some_of_the_matches_in_order(both: Both, wanted: Filter, cap: int) -> None:
+    found, every = (both.runner.run(both.store.columns(wanted, NOW, most)) for most in (cap, None))
+    some, all_of_them = (list(zip(one.created_at.tolist(), map(bytes, one.ids), strict=True)) for one in (found, every))
+    assert len(some) == min(cap, len(all_of_them))
+    assert some == [one for one in all_of_them if one in set(some)]
+
+
 @pytest.mark.parametrize("more", [0, 100])
 def test_an_event_with_two_of_the_values_is_found_once(both: Both, more: int) -> None:
     wanted = Filter(tags=(("t", (*VALUES, *map(str, range(more)))),))
@@ -191,13 +200,15 @@ def driver(wanted: Filter) -> str:
         return "SEARCH e USING INDEX sqlite_autoindex_event_1 (id=?)"
     if wanted.tags:
         return "SEARCH t USING PRIMARY KEY (key=?"
+    if wanted.authors is not None and wanted.kinds is not None:
+        return "SEARCH e USING INDEX event_by_author_kind (pubkey=? AND kind=?"
     if wanted.authors is not None:
-        return "SEARCH e USING INDEX event_by_author"
+        return "SEARCH e USING INDEX event_by_author (pubkey=?"
     if wanted.kinds is not None:
-        return "SEARCH e USING INDEX event_by_kind"
+        return "SEARCH e USING INDEX event_by_kind (kind=?"
     if wanted.since is not None or wanted.until is not None:
-        return "SEARCH e USING INDEX event_by_time"
-    return "SCAN e"  # everything is asked for
+        return "SEARCH e USING INDEX event_by_time (created_at"
+    return "SCAN e USING INDEX event_by_time"
 
 
 BY_ROW = ("SEARCH e USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH body USING INTEGER PRIMARY KEY (rowid=?)")
@@ -210,7 +221,8 @@ def test_every_combination_is_answered_from_an_index() -> None:
         for statement, values in (
             filter_sql.newest(wanted, 500, NOW),
             filter_sql.counted([wanted], NOW),
-            filter_sql.columns(wanted, NOW),
+            filter_sql.columns(wanted, NOW, None),
+            filter_sql.columns(wanted, NOW, 500),
         ):
             plan = [str(row[-1]) for row in db.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall()]
             tables = ("SCAN e", "SCAN t", "SCAN o", "SCAN body", "SEARCH ")
