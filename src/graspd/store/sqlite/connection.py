@@ -5,7 +5,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import IO, Final
@@ -46,8 +46,9 @@ def lock(data_dir: Path) -> IO[str]:
 
 def open_writer(path: Path) -> apsw.Connection:
     """The one connection that writes and checkpoints; brings the schema up to date."""
-    with _as_store_error(f"cannot open {path}"):
+    with _as_store_error(f"cannot open {path}"), ExitStack() as undo:
         db = apsw.Connection(str(path))
+        undo.callback(db.close)
         db.execute("PRAGMA journal_mode = WAL")
         # OK means durable: FULL flushes the log at every commit, NORMAL would lose the last ones with the power.
         db.execute("PRAGMA synchronous = FULL")
@@ -56,6 +57,7 @@ def open_writer(path: Path) -> apsw.Connection:
         db.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         db.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
         _migrate(db)
+        undo.pop_all()
         return db
 
 

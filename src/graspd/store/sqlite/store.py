@@ -10,7 +10,7 @@ from typing import Final, TypeVar, cast
 import apsw
 import numpy as np
 
-from graspd.errors import StoreError
+from graspd.errors import GraspdError, StoreError
 from graspd.nostr.event import newest_first
 from graspd.nostr.filter import Filter
 from graspd.store.ports import Columns, Page, Transaction
@@ -35,7 +35,11 @@ class SqliteStore:
         self._path = data_dir / FILE_NAME
         self._query_s_max = query_s_max
         self._scan_s_max = scan_s_max
-        self._db = open_writer(self._path)
+        try:
+            self._db = open_writer(self._path)
+        except GraspdError:
+            self._held_lock.close()
+            raise
         self._next_seq = int(self._db.execute("SELECT coalesce(max(seq), 0) + 1 FROM event").get)
         self._failure: StoreError | None = None
         self._writer = ThreadPoolExecutor(1, "store-writer")
