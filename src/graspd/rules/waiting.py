@@ -1,7 +1,9 @@
 """What a rejected event waits for, and what a stored event may end the waiting of.
 
 Both sides speak in keys. An event rejected for a reason that may change is worth judging again once an event is stored
-that provides one of its keys, and not before: `judge` looks at nothing else that these keys leave out.
+that provides one of its keys, and not before: `judge` looks at nothing else that these keys leave out. But for one
+thing: an event that came too late to be stored still makes its author somebody who was here, which is what a list of
+GRASP servers waits for. The next event of that author that is stored brings the list in.
 
     d:<identifier>   an announcement of this identifier
     i:<id>           this event            t:<id>        some event that tags this id
