@@ -23,7 +23,7 @@ from tests.peers.rust_nostr import RustNostrRelay
 
 OURS, PEER = "graspd", "rust-nostr"
 # What a load from one address would otherwise meet; every other setting is as an operator finds it.
-OUR_SETTINGS = {"events_per_minute": "0"}
+OUR_SETTINGS = {"events_per_minute": "0", "connections_per_address": "0"}
 
 Measure = Callable[[RelayProcess], Mapping[str, float]]
 

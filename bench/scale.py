@@ -9,7 +9,7 @@ the relay we compare with elsewhere keeps everything in memory and forgets.
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -46,14 +46,27 @@ BOUNDS = (
 )
 
 
-def load(relay: RelayProcess, given: argparse.Namespace) -> float:
-    """Publish the events repository by repository; events a second, the making of the corpus not counted."""
-    seconds = 0.0
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The events of one repository."""
+
+    seed: int
+    events: Sequence[bytes]
+
+
+def corpora(given: argparse.Namespace) -> Iterator[Corpus]:
+    """As many events as asked for, repository by repository."""
     for first in range(0, given.events, REPOSITORY_EVENTS):
         seed = given.seed + first // REPOSITORY_EVENTS
-        events = corpus.events(seed, min(REPOSITORY_EVENTS, given.events - first), given.cache_dir)
-        publish(relay.url, [corpus.announcement(seed, relay.domain)], connections=1, in_flight=1)
-        seconds += publish(relay.url, events, connections=8, in_flight=100)
+        yield Corpus(seed, corpus.events(seed, min(REPOSITORY_EVENTS, given.events - first), given.cache_dir))
+
+
+def load(relay: RelayProcess, given: argparse.Namespace) -> float:
+    """Publish the corpora one after the other; events a second, their making not counted."""
+    seconds = 0.0
+    for repository in corpora(given):
+        publish(relay.url, [corpus.announcement(repository.seed, relay.domain)], connections=1, in_flight=1)
+        seconds += publish(relay.url, repository.events, connections=8, in_flight=100)
     return float(given.events) / seconds
 
 
