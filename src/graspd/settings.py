@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import ConfigDict, Field, ValidationError, field_validator
+from pydantic import ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from graspd import __version__
 from graspd.errors import SettingError
@@ -104,6 +104,14 @@ class Settings(SyncSettings):
     allow_private_peers: bool = Field(
         False, description="dial private, loopback and other special addresses too; for tests and private networks"
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _a_switch_is_nothing_else(cls, value: Any, field: ValidationInfo) -> Any:
+        assert field.field_name is not None
+        if isinstance(value, bool) and cls.model_fields[field.field_name].annotation is not bool:
+            raise ValueError("it is neither true nor false")
+        return value
 
     @field_validator("bind")
     @classmethod

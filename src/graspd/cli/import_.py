@@ -1,9 +1,10 @@
 """`graspd import`"""
 
 import asyncio
+import os
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
@@ -39,16 +40,22 @@ def import_(
     """
     settings, _ = loaded(config, domain=domain, data_dir=data_dir)
     start_logging(settings.log_level)
-    try:
-        text = sys.stdin.buffer.read() if file is None else file.read_bytes()
-    except OSError as error:
-        raise DataDirError(f"{file} cannot be read: {error.strerror}") from error
-    report = asyncio.run(_Import(settings).run(text.splitlines()))
+    if file is None:
+        # Read whole before anything runs: a pipe may stall, and an interrupt must end us all the same.
+        given = sys.stdin.buffer.readlines()
+        report = asyncio.run(_Import(settings).run(given, sum(map(len, given))))
+    else:
+        try:
+            lines = file.open("rb")
+        except OSError as error:
+            raise DataDirError(f"{file} cannot be read: {error.strerror}") from error
+        with lines:
+            report = asyncio.run(_Import(settings).run(lines, os.fstat(lines.fileno()).st_size))
     print(report)
 
 
 class _Import:
-    """One run: counts what was taken, and remembers what may be taken later."""
+    """One run: counts what was taken, and remembers what may be taken later. Of the rest it keeps nothing in memory."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -56,13 +63,13 @@ class _Import:
         self._refused: list[tuple[int, Event, Verdict]] = []
         self._broken: list[tuple[int, str]] = []
 
-    async def run(self, lines: list[bytes]) -> str:
+    async def run(self, lines: Iterable[bytes], size: int) -> str:
         from graspd.app import ingesting
 
-        events = [(number, event) for number, line in enumerate(lines, 1) if (event := self._parsed(number, line))]
         async with ingesting(self._settings) as (_, ingest, _):
             with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
-                await self._submit(ingest, progress.track(events, description="importing"))
+                task = progress.add_task("importing", total=size)
+                await self._submit(ingest, self._read(lines, partial(progress.advance, task)))
                 while again := [entry for entry in self._refused if entry[2].reason.may_change]:
                     # Something taken in this pass may be what these waited for; a pass that takes nothing is the last.
                     taken = self._counts["stored"]
@@ -71,6 +78,13 @@ class _Import:
                     if self._counts["stored"] == taken:
                         break
         return self._report()
+
+    def _read(self, lines: Iterable[bytes], advance: Callable[[int], None]) -> Iterator[tuple[int, Event]]:
+        for number, line in enumerate(lines, 1):
+            event = self._parsed(number, line)
+            if event is not None:
+                yield number, event
+            advance(len(line))
 
     def _parsed(self, number: int, line: bytes) -> Event | None:
         if not line.strip():
