@@ -165,6 +165,15 @@ class Client:
         except Gone as gone:
             return gone.code
 
+    def rest(self) -> list[Message]:
+        """Everything until the relay closes."""
+        seen = []
+        try:
+            while True:
+                seen.append(self.next())
+        except Gone:
+            return seen
+
     def publish(self, event: Event) -> tuple[bool, str]:
         """Publish and wait: whether it was accepted, and what was said."""
         self.send_text(b'["EVENT",' + event.raw + b"]")
