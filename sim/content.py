@@ -142,7 +142,7 @@ class Content:
             (Fault.PAST, self._past, 2),
             (Fault.LATE, self._late, 4),
             (Fault.SHRUNK, self._drop_relay, 4),
-            (Fault.MANY_RELAYS, self._many_relays, 1),
+            (Fault.MANY_RELAYS, self._many_relays, 0.5),
             (Fault.OURSELVES, self._name_ourselves, 1),
             (Fault.PRIVATE, self._name_private, 1),
             (Fault.DELETED_FIRST, self._delete_first, 1),

@@ -90,6 +90,7 @@ class Network:
         self.sites: dict[RelayUrl, Site] = {}
         self._lines: dict[LinkId, Line] = {}
         self._line_by_talk: dict[Talk, Line] = {}
+        self._life = 0
 
     # What the engine asks for
 
@@ -189,6 +190,7 @@ class Network:
 
     def drop_all(self) -> None:
         """We are gone: every line ends, and nobody is left to be told."""
+        self._life += 1
         for link in [*self._lines]:
             self.close(link)
 
@@ -258,7 +260,13 @@ class Network:
         self._tell(told)
 
     def _later(self, delay_s: float, told: i.Input) -> None:
-        self._timeline.after(delay_s, lambda: self._tell(told))
+        life = self._life
+
+        def tell() -> None:
+            if self._life == life:
+                self._tell(told)
+
+        self._timeline.after(delay_s, tell)
 
     def _latency(self, site: Site) -> float:
         return self._rng.uniform(*site.latency_s)

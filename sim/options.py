@@ -145,12 +145,14 @@ def draw_site(rng: Random, faults: Faults, options: Options, url: RelayUrl, *, l
 
 
 def _manners(rng: Random) -> Manners:
+    tells = rng.random() < 0.7
     return Manners(
         limit_max=rng.choice((20, 100, 500)),
         subscriptions_max=rng.choice((3, 8, 20, 200)),
         filters_max=rng.choice((1, 2, 10, 100)),
-        message_bytes_max=rng.choice((8192, 65536, 131072)),
-        tells=rng.random() < 0.7,
+        # Relays that take less than is usual say so.
+        message_bytes_max=rng.choice((8192, 65536, 131072)) if tells else 131072,
+        tells=tells,
         negentropy=rng.random() < 0.6,
         frame_bytes=rng.choice((0, 4096, 60_000)),
         hints=rng.random() < 0.2,

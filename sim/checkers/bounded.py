@@ -75,9 +75,9 @@ class Bounded(Checker):
 
     def _inspect_peers(self, view: EngineView) -> None:
         limits = self.own.limits
-        connected = [peer for peer in view.peers if peer.link is not None]
-        if len(connected) > limits.peers_max:
-            self.fail(f"{len(connected)} peers are connected or dialled, {limits.peers_max} are allowed")
+        connected = sum(1 for peer in view.peers if peer.link is not None and not peer.bootstrap)
+        if connected > limits.peers_max:
+            self.fail(f"{connected} peers are connected or dialled, {limits.peers_max} are allowed")
         for peer in view.peers:
             if peer.live_filters > limits.filters_max:
                 self.fail(f"{peer.url} has {peer.live_filters} live filters")

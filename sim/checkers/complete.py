@@ -6,6 +6,7 @@ nothing. What to ask of a peer is derived here anew from the announcements we ho
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from graspd.nostr.event import Event
@@ -52,10 +53,14 @@ def wanted_repos(store: MemoryStore, policy: Policy, limits: SyncLimits) -> dict
         speakers = entitled(group, policy)
         for pubkey, announcement in group.items():
             if pubkey in speakers:
-                others = [url for url in announcement.relays if not is_service_relay(url, policy.domain)]
-                for url in others[: limits.relays_per_announcement]:
+                for url in _other_relays(announcement, policy)[: limits.relays_per_announcement]:
                     wanted.setdefault(url, []).append(announcement.address)
     return wanted
+
+
+@lru_cache(maxsize=500)
+def _other_relays(announcement: Announcement, policy: Policy) -> tuple[RelayUrl, ...]:
+    return tuple(url for url in announcement.relays if not is_service_relay(url, policy.domain))
 
 
 def filters_of(store: MemoryStore, repos: list[RepoAddr]) -> list[Filter]:
