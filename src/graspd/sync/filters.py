@@ -49,6 +49,11 @@ class Room:
             page_limit=max(1, min(terms.limit_max or limits.page_limit, limits.page_limit)),
         )
 
+    @property
+    def filter_bytes(self) -> int:
+        """Bytes of a request that its filters can take, some room for their frames set aside."""
+        return self.message_bytes - _REQUEST_OVERHEAD - self.filters_per_request * _FILTER_OVERHEAD
+
     def live_subscriptions(self, limits: SyncLimits) -> int:
         """Of its subscriptions, those that live filters may take."""
         return max(1, self.subscriptions - limits.subscriptions_for_transfers)
@@ -62,9 +67,9 @@ class Room:
         a_third = (self.message_bytes - _REQUEST_OVERHEAD) // len(ROOT_TAGS)
         return max(1, (a_third - _FILTER_OVERHEAD) // (_HEX_ID + _VALUE_OVERHEAD))
 
-    def roots_max(self, requests: int, filters: int) -> int:
-        """How many roots so many requests and filters can hold, each root in three filters."""
-        by_bytes = requests * (self.message_bytes - _REQUEST_OVERHEAD) // (len(ROOT_TAGS) * (_HEX_ID + _VALUE_OVERHEAD))
+    def roots_max(self, total_bytes: int, filters: int) -> int:
+        """How many roots fit into so many bytes of requests and so many filters, each root in three filters."""
+        by_bytes = total_bytes // (len(ROOT_TAGS) * (_HEX_ID + _VALUE_OVERHEAD))
         return max(0, min(by_bytes, filters // len(ROOT_TAGS) * self.values_max()))
 
 
@@ -133,7 +138,7 @@ def values_per_filter(repos: int, roots: int, filters_max: int, room: Room, limi
     values = limits.filter_values
     most = room.values_max()
     while values < most and filter_count(repos, roots, values) > filters_max:
-        values += limits.filter_values // 2
+        values += max(1, limits.filter_values // 2)
     return min(values, most)
 
 

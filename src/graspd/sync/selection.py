@@ -39,7 +39,7 @@ def roots_of(repos: Iterable[int], interest: Interest) -> Numbers:
 
 def select(repos: Iterable[int], requests: int, filters: int, room: Room, interest: Interest) -> Selection:
     """What fits into so many live requests and filters."""
-    bytes_left = requests * room.message_bytes
+    bytes_left = requests * room.filter_bytes
     kept: list[int] = []
     shed: list[int] = []
     for number in repos:
@@ -47,7 +47,7 @@ def select(repos: Iterable[int], requests: int, filters: int, room: Room, intere
         bytes_left -= 3 * value_bytes(interest.repo(number).addr)
         (kept if bytes_left > 0 else shed).append(number)
     roots = roots_of([*kept, *shed], interest)
-    most = room.roots_max(max(0, bytes_left) // room.message_bytes, filters)
+    most = room.roots_max(max(0, bytes_left), filters)
     if len(roots) <= most:
         return Selection(kept, roots.tolist(), shed, roots[:0])
     active_at = np.frombuffer(interest.roots.active_at, np.uint32)[roots]
