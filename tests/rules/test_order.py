@@ -86,14 +86,18 @@ def event_sets(draw: st.DrawFn, size: int) -> list[Event]:
     return list({event.id: event for event in events}.values())
 
 
-def played(steps: Sequence[Event | None]) -> MemoryStore:
-    """A store that took these events one by one. None: now a minute passes that ends some of them."""
+def played(steps: Sequence[Event | None], *, purged: bool = True) -> MemoryStore:
+    """A store that took these events one by one. None: now a minute passes that ends some of them.
+
+    Where they are not purged at once, they are in the end.
+    """
     store, now = MemoryStore(), BEFORE
     take(store, [BOBS], POLICY, now)
     for step in steps:
         if step is None:
             now = BETWEEN
-            store.expire(now)
+            if purged:
+                store.expire(now)
         else:
             take(store, [step], POLICY, now)
     store.expire(AFTER)
@@ -138,6 +142,14 @@ def sets_checked(size: int, examples: int, *, derandomize: bool) -> Callable[[],
 @pytest.mark.parametrize(("size", "examples"), [(2, 500), (3, 1500), (4, 600), (5, 120), (6, 40)])
 def test_every_order_gives_the_same_events(size: int, examples: int) -> None:
     sets_checked(size, examples, derandomize=True)()
+
+
+@settings(deadline=None, max_examples=300, derandomize=True)
+@given(event_sets(3))
+def test_a_late_purge_makes_no_difference(events: list[Event]) -> None:
+    expected = served(played([*events, None]))
+    for order in permutations([*events, None]):
+        assert served(played(order, purged=False)) == expected
 
 
 @pytest.mark.slow
