@@ -27,13 +27,13 @@ from graspd.relay.effects import (
 from graspd.relay.session import Session
 from graspd.rules.verdict import Reason, Verdict
 from graspd.server.frames import text_frame
+from graspd.server.guarded import Guarded
 from graspd.server.hub import Hub
 from graspd.server.ingest import DIRECT
 from graspd.server.negotiations import Negotiations
 from graspd.types import EventId, Monotonic, SubId
 
-_SLICE_BYTES: Final = 256 * 1024  # of an answer, before we look whether the client keeps up
-_DRAIN_CHECK_S: Final = 0.005
+_SLICE_BYTES: Final = 256 * 1024  # of an answer, before we wait for the client to keep up
 
 log = logging.getLogger("graspd.connection")
 
@@ -70,6 +70,8 @@ class Connection:
         self._hub = hub
         self._session = session
         self._socket = socket
+        assert isinstance(request.protocol, Guarded)
+        self._protocol = request.protocol
         self._transport = request.transport
         self._peer = peer
         self._subscriptions: dict[SubId, LiveSubscription] = {}
@@ -188,7 +190,7 @@ class Connection:
 
     async def _send_stored(self, prefix: bytes, raws: list[bytes]) -> None:
         frames: list[bytes] = []
-        size = 0
+        size, whole = 0, sum(map(len, raws))
         for raw in raws:
             frame = text_frame(b"%b%b]" % (prefix, raw))
             frames.append(frame)
@@ -196,18 +198,22 @@ class Connection:
             if size > _SLICE_BYTES:
                 self._outbox += frames
                 self._flush()
-                await self._kept_up()
+                await self._kept_up(whole)
                 frames, size = [], 0
         self._outbox += frames
         self._flush()
 
-    async def _kept_up(self) -> None:
-        """Wait while the client has more than a slice unread; the deadline of a dead one is the heartbeat's."""
-        transport = self._transport
-        while (  # noqa: ASYNC110 -- a transport that we do not own tells nobody when it has drained
-            transport is not None and not transport.is_closing() and transport.get_write_buffer_size() > _SLICE_BYTES
-        ):
-            await asyncio.sleep(_DRAIN_CHECK_S)
+    async def _kept_up(self, held: int) -> None:
+        """Wait until the client has read most of what it was sent; the deadline of a dead one is the heartbeat's."""
+        if not self._protocol.writing_paused:
+            return
+        with self._hub.stalled.waiting(self._drop_stalled, held):
+            await self._protocol.drained()
+
+    def _drop_stalled(self) -> None:
+        log.info("a client at %s was dropped: it does not read its answer, and the memory is needed", self._peer)
+        if self._transport is not None:
+            self._transport.abort()
 
     def _unsubscribe(self, sub_id: SubId) -> None:
         subscription = self._subscriptions.pop(sub_id, None)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, cast
 
 from aiohttp import web
@@ -18,6 +19,10 @@ CORS: Final[Mapping[str, str]] = {
         "Authorization, Content-Type, Git-Protocol, Accept, Content-Encoding, X-Requested-With"
     ),
 }
+
+# A long answer waits for its client between these: enough to keep a fast one busy, little to hold for a slow one.
+_UNSENT_HIGH: Final = 256 * 1024
+_UNSENT_LOW: Final = 64 * 1024
 
 log = logging.getLogger("graspd.listener")
 
@@ -46,6 +51,7 @@ class Guarded(RequestHandler):
             stream.close()
             return
         self._admitted = True
+        stream.set_write_buffer_limits(high=_UNSENT_HIGH, low=_UNSENT_LOW)
         self.expect_request()
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -60,6 +66,11 @@ class Guarded(RequestHandler):
         transport = self.transport
         if transport is not None and not transport.is_closing():
             self._deadline = asyncio.get_running_loop().call_later(self._request_s_max, transport.abort)
+
+    async def drained(self) -> None:
+        """Wait until most of what was written has been sent, or the connection has ended."""
+        with suppress(ConnectionError):
+            await self._drain_helper()
 
     def request_came(self) -> None:
         """The request is here."""

@@ -11,6 +11,7 @@ from graspd.relay.subscriptions import SubscriptionIndex
 from graspd.server.clock import Clock
 from graspd.server.ingest import Ingest
 from graspd.server.negotiations import SharedSets
+from graspd.server.stalled import Stalled
 from graspd.server.verify import VerifyPool
 from graspd.store.ports import EventStore
 
@@ -33,6 +34,7 @@ class Hub:
     unsent_bytes_max: int
     sets: SharedSets
     index: "SubscriptionIndex[LiveSubscription]" = field(default_factory=SubscriptionIndex)
+    stalled: Stalled = field(default_factory=Stalled)
 
     def fan_out(self, event: Event, commit: int) -> None:
         """Tell everybody who wants to hear of a new event."""
