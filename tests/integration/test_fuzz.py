@@ -5,13 +5,13 @@ import select
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from tests.conformance.client import Client, open_socket, upgrade_request
 from tests.conformance.people import Person
 from tests.integration.fuzzing import Attacker
+from tests.integration.memory import resident_mib
 from tests.peers.graspd_relay import GraspdRelay
 
 STILL_S = 0.02  # an attacker that gets no answer for so long goes on
@@ -34,11 +34,6 @@ def assail(relay: GraspdRelay, attacker: Attacker) -> None:
             while select.select([sock], [], [], STILL_S)[0]:
                 if not sock.recv(1 << 16):
                     return
-
-
-def resident_mib(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmRSS:"))
 
 
 def fuzz(relay: GraspdRelay, seeds: range) -> None:
