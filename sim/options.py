@@ -30,7 +30,7 @@ from sim.peers.slow import Slow
 _CAPS: Final = (5, 6, 7, 13, 33, 50, 99, 100, 101, 300)
 _FAULT_SHARE: Final = 0.3
 _HOUR: Final = 3600.0
-_HAPPENINGS_MAX: Final = 200
+_HAPPENINGS_MAX: Final = 120
 _LONG: Final = ("faults", "limits")
 
 
@@ -67,7 +67,8 @@ def draw(rng: Random) -> Options:
     enabled = frozenset(
         fault for fault in Fault if not calm and rng.random() < _FAULT_SHARE and (silent or fault not in SILENT)
     )
-    safety_s = _HOUR * rng.choice((0.2, 0.5, 1, 2, 2, 4, 8, 30, 60))
+    (hours,) = rng.choices((0.2, 0.5, 1, 2, 4, 8, 30, 60), (15, 20, 20, 20, 12, 7, 4, 2))
+    safety_s = _HOUR * hours
     return Options(
         calm=calm,
         faults=enabled,
@@ -75,7 +76,7 @@ def draw(rng: Random) -> Options:
         liars=0 if calm else rng.choice((0, 0, 1, 1, 2)),
         bootstraps=rng.randint(0, 2),
         repos=rng.randint(1, 6),
-        history=int(10 ** rng.uniform(0.5, 2.2)),
+        history=int(10 ** rng.uniform(0.5, 2.0)),
         safety_s=safety_s,
         happen_s=max(10 ** rng.uniform(1.5, 3.3), safety_s / _HAPPENINGS_MAX),
         trouble_s=10 ** rng.uniform(2.3, 4),

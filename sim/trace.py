@@ -44,6 +44,21 @@ def brief(value: object) -> str:
     match value:
         case e.Report(finding):
             return f"[{brief(finding)}]"
+        case e.SaveState():
+            records = " ".join(f"{record.url} {record.health.failures}" for record in value.records)
+            return f"SaveState({value.job} {records}; {len(value.marks)} marks, {len(value.rejected)} rejected)"
+        case e.SendReq(link, sub, filters):
+            return f"SendReq({link} {sub} {' '.join(map(brief_filter, filters[:_LISTED]))} of {len(filters)})"
+        case i.EventArrived(link, sub, event):
+            return f"EventArrived({link} {sub} {event.kind}/{event.id[:_SHORT]})"
+    fields = getattr(type(value), "__dataclass_fields__", None)
+    if fields is None or isinstance(value, Filter):
+        return _brief_part(value)
+    return f"{type(value).__name__}({' '.join(brief(getattr(value, name)) for name in fields)})"
+
+
+def _brief_part(value: object) -> str:
+    match value:
         case Event():
             return f"{value.kind}/{value.id[:_SHORT]}"
         case Filter():
@@ -60,10 +75,8 @@ def brief(value: object) -> str:
             return value[:_SHORT] if len(value) == 64 else value
         case float():
             return f"{value:.3f}"
-    slots = getattr(type(value), "__dataclass_fields__", None)
-    if slots is not None:
-        return f"{type(value).__name__}({' '.join(brief(getattr(value, name)) for name in slots)})"
-    return str(getattr(value, "name", value))
+        case _:
+            return str(getattr(value, "name", value))
 
 
 def brief_filter(wanted: Filter) -> str:

@@ -4,7 +4,7 @@ Keeps a model of its own of when a peer may be dialled: 5 s, 10 s, 20 s ... 1 h 
 has failed for a day; an hour at least after it was sent to rest; 65 s without a request when it asked for that.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -39,6 +39,7 @@ class _Peer:
     rest_until: float = 0.0
     dials: deque[float] = field(default_factory=deque)
     requests: deque[tuple[float, object]] = field(default_factory=deque)
+    count_by_request: Counter[object] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
@@ -61,12 +62,14 @@ class Polite(Checker):
         self._peers: dict[RelayUrl, _Peer] = {}
         self._links: dict[LinkId, _Link] = {}
         self._url_by_link = Links()
+        self._ours: set[LinkId] = set()  # dialled or open, as far as the engine knows
 
     def started(self, now: Now, saved: SavedState) -> None:
         """A restart resets nothing that was saved."""
         self._peers.clear()
         self._links.clear()
         self._url_by_link.clear()
+        self._ours.clear()
         for record in saved.records:
             left = min(record.health.retry_at - now.wall, int(self.own.limits.dead_retry_s))
             rest = min(record.rest_until - now.wall, int(self.own.limits.rest_s_max))
@@ -81,7 +84,8 @@ class Polite(Checker):
         self._url_by_link.note(effects)
         for effect in effects:
             match effect:
-                case e.OpenLink(_, peer):
+                case e.OpenLink(link, peer):
+                    self._ours.add(link)
                     self._check_dial(now, peer)
                 case e.SendReq(link, sub, filters):
                     self._check_request(now, link, sub, filters)
@@ -103,10 +107,9 @@ class Polite(Checker):
         match told:
             case i.LinkOpened(link, terms):
                 self._links[link] = _Link(now.mono, terms or i.PeerTerms())
-            case i.LinkFailed(link, _, _):
+            case i.LinkFailed(link, _, _) | i.LinkLost(link, _, _) if link in self._ours:
+                self._end_link(now, link)
                 self._note_failure(now, self._peer(self._url_by_link[link]))
-            case i.LinkLost(link, _, _):
-                self._note_loss(now, link)
             case i.ClosedArrived(link, sub, prefix, _):
                 if link in self._links:
                     self._links[link].subs.pop(sub, None)
@@ -129,12 +132,9 @@ class Polite(Checker):
             delay = limits.dead_retry_s
         peer.dial_from = now.mono + delay
 
-    def _note_loss(self, now: Now, link: LinkId) -> None:
-        self._end_link(now, link)
-        self._note_failure(now, self._peer(self._url_by_link[link]))
-
     def _end_link(self, now: Now, link: LinkId) -> None:
         """A link that lived a while, or got us everything we wanted, ends a row of failures."""
+        self._ours.discard(link)
         known = self._links.pop(link, None)
         if known is not None and (known.served or now.mono - known.opened_at >= self.own.limits.stable_s):
             peer = self._peer(self._url_by_link[link])
@@ -194,9 +194,12 @@ class Polite(Checker):
         most = known.terms.message_bytes_max if known is not None else None
         if most is not None and size > max(most, self.own.limits.message_bytes_min):
             self.fail(f"{url} is sent {size} bytes and takes {most}")
-        requests = peer.requests
-        requests.append((now.mono, asked))
-        while requests and requests[0][0] < now.mono - _REPEATS_S:
-            requests.popleft()
-        if len(requests) > _REPEATS_MAX and sum(1 for _, other in requests if other == asked) > _REPEATS_MAX:
+        peer.requests.append((now.mono, asked))
+        peer.count_by_request[asked] += 1
+        while peer.requests[0][0] < now.mono - _REPEATS_S:
+            _, other = peer.requests.popleft()
+            peer.count_by_request[other] -= 1
+            if not peer.count_by_request[other]:
+                del peer.count_by_request[other]
+        if peer.count_by_request[asked] > _REPEATS_MAX:
             self.fail(f"{url} is asked the same thing {_REPEATS_MAX + 1} times within {_REPEATS_S:.0f} s")
