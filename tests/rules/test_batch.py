@@ -56,6 +56,11 @@ SILENT_ARTICLE = made(30023, BOB, 1001, [["d", "x"], ["a", repo()]])
             [OWNER, announcement(at=1001, host="elsewhere.example"), state(BOB), ISSUE],
             [Reason.STORED, Reason.SERVICE_NOT_LISTED, Reason.NO_ANNOUNCEMENT, Reason.UNRELATED],
         ),
+        (
+            # A held request is served once it concerns something; what else it names is not thereby spoken of.
+            [OWNER, deletion(BOB, 999, ["e", ISSUE.id], ["e", made(1, CAROL).id]), ISSUE, made(1, CAROL)],
+            [Reason.STORED, Reason.HELD, Reason.DELETED, Reason.UNRELATED],
+        ),
         ([OWNER, ARTICLE, made(1, CAROL)], [Reason.STORED] * 3),
         ([OWNER, ARTICLE, SILENT_ARTICLE, made(1, CAROL)], [Reason.STORED] * 3 + [Reason.UNRELATED]),
         ([OWNER, announcement(at=1001), state(BOB)], [Reason.STORED, Reason.STORED, Reason.NOT_ENTITLED]),

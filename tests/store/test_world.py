@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from graspd.nostr import kinds
 from graspd.nostr.event import Event
+from graspd.rules.verdict import Reason
 from graspd.types import PubKey, UnixTime
 from sim.store import MemoryStore, take
 from tests.nostr.made import made
 from tests.rules.test_waiting import addresses, mentions, people, spoken_of, world
-from tests.rules.world import ALICE, BOB, CAROL, POLICY, deletion
+from tests.rules.world import ALICE, BOB, CAROL, POLICY, announcement, deletion, issue
 from tests.store.twin import Twin, expire_all, model_known, take_into
 
 TWIN = Twin()
@@ -60,3 +61,15 @@ def test_both_stores_decide_and_remember_the_same(taken: list[list[Event]], expi
                 expire_all(transaction, now)
             assert take_into(transaction, batch, POLICY, now) == take(model, batch, POLICY, now)
             assert TWIN.known() == model_known(model)
+
+
+def test_a_request_vouches_for_nothing() -> None:
+    owner, spoken_of = announcement(), made(1, CAROL)
+    theirs = [issue(BOB), issue(ALICE, 1)]
+    requests = [
+        deletion(BOB, 1001, ["e", theirs[0].id], ["e", spoken_of.id], ["q", spoken_of.id]),
+        farewell(ALICE, 2, "ALL_RELAYS", [("e", spoken_of.id)]),
+    ]
+    with TWIN.transaction() as transaction:
+        verdicts = [take_into(transaction, [one], POLICY, BEFORE)[0] for one in (owner, *theirs, *requests, spoken_of)]
+        assert [verdict.reason for verdict in verdicts] == [Reason.STORED] * 5 + [Reason.UNRELATED]
