@@ -23,7 +23,7 @@ from sim.own import Own
 from sim.peers.rate_limiting import NOTICES
 
 _DIALS_MAX: Final = 40  # within an hour; a link that lives five minutes at a time makes for twelve
-_REPEATS_MAX: Final = 12
+_REPEATS_MAX: Final = 24  # eight dials within ten minutes, and what is asked on each, again when it asked who we are
 _REPEATS_S: Final = 600.0
 _SLACK_S: Final = 1.0  # saved times are whole seconds
 
