@@ -6,6 +6,7 @@ A message for something that is over is normal and means nothing. Decides nothin
 from typing import assert_never
 
 from graspd.nostr.event import Event
+from graspd.nostr.prefix import Prefix
 from graspd.sync.desk import Desk, Gap
 from graspd.sync.effects import Source, Way
 from graspd.sync.inputs import (
@@ -38,6 +39,8 @@ def hear(answer: Heard, link: Link, desk: Desk) -> None:
             transfer = line.owner_of(sub)
             if transfer is not None:
                 transfer.on_eose(hint)
+            else:
+                line.live_answered(sub)
         case ClosedArrived():
             _hear_closed(answer, link)
         case NegMsgArrived(_, sub, message):
@@ -96,7 +99,8 @@ def _hear_neg_err(answer: NegErrArrived, link: Link) -> None:
         return
     line.drop(sub)
     # `blocked:` speaks of the size of this one session, though its text says "too many" as well.
-    if answer.records_max is None and line.passes(answer.prefix, answer.text):
+    about_size = answer.prefix is Prefix.BLOCKED or answer.records_max is not None
+    if not about_size and line.passes(answer.prefix, answer.text):
         line.interrupt(transfer, answer.text)
     else:
         transfer.on_neg_err(answer.prefix, answer.text, answer.records_max)

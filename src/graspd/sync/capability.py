@@ -56,6 +56,12 @@ def has_too_many_filters(text: str) -> bool:
     return ("too many" in text or "max" in text) and "filter" in text
 
 
+def is_too_large(text: str) -> bool:
+    """Whether a text says that a message was too large."""
+    text = text[:_NOTICE_LENGTH].lower()
+    return "too large" in text or "too big" in text or "too long" in text or "exceeds" in text
+
+
 def denies_negentropy(text: str) -> bool:
     """Whether a NOTICE, while the first answer to a NEG-OPEN is awaited, means that there will be none."""
     text = text[:_NOTICE_LENGTH].lower()

@@ -49,6 +49,17 @@ class Room:
             page_limit=max(1, min(terms.limit_max or limits.page_limit, limits.page_limit)),
         )
 
+    def within(self, other: "Room | None") -> "Room":
+        """No more than both take."""
+        if other is None:
+            return self
+        return Room(
+            min(self.message_bytes, other.message_bytes),
+            min(self.subscriptions, other.subscriptions),
+            min(self.filters_per_request, other.filters_per_request),
+            min(self.page_limit, other.page_limit),
+        )
+
     @property
     def filter_bytes(self) -> int:
         """Bytes of a request that its filters can take, some room for their frames set aside."""

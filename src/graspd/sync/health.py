@@ -37,13 +37,15 @@ class Backoff:
     delay_s: float
 
 
-def failed(record: HealthRecord, now: UnixTime, limits: SyncLimits, entropy: Entropy) -> Backoff:
+def failed(
+    record: HealthRecord, now: UnixTime, limits: SyncLimits, entropy: Entropy, delay_s_min: float = 0.0
+) -> Backoff:
     """One failure more."""
     since = record.failing_since if record.failing_since is not None else now
     worse = replace(record, failures=record.failures + 1, failing_since=since)
     dead = health_of(worse, now, limits) is Health.DEAD
     wait = limits.dead_retry_s if dead else delay_s(worse.failures, limits)
-    wait *= 1 + entropy.uniform(0.0, limits.backoff_jitter)
+    wait = max(wait, delay_s_min) * (1 + entropy.uniform(0.0, limits.backoff_jitter))
     return Backoff(replace(worse, retry_at=UnixTime(now + int(wait) + 1)), wait)
 
 

@@ -25,6 +25,7 @@ class SyncLimits:
     dead_after_s: int = 24 * 3600
     dead_retry_s: float = 24 * 3600.0
     stable_s: float = 300.0  # a link must live this long before its loss counts as the first failure again
+    unwelcome_s: float = 3600.0  # until a peer that refused our authentication is dialled again
     dial_s_max: float = 30.0  # longer than any shell should try: a dial without an answer is a failure
     dials_at_once_max: int = 32  # sockets and name look-ups in flight
 
@@ -44,6 +45,7 @@ class SyncLimits:
     message_bytes_max: int = 512 * 1024  # of a peer that takes more, no more is used
     message_bytes_min: int = 4096  # a peer that says less is not believed: no filter would fit
     subscriptions: int = 20  # taken for granted where a peer does not say
+    reshape_s: float = 3.0  # between learning that a peer takes less and asking again
     live_refusals_max: int = 3  # of live filters by a link; then they are looked at in turn
     subscriptions_for_transfers: int = 4  # of these, kept free of live filters
 

@@ -11,7 +11,13 @@ from graspd.nostr.filter import Filter
 from graspd.nostr.prefix import Prefix
 from graspd.sync.auth import Auth
 from graspd.sync.batch import Errand
-from graspd.sync.capability import asks_to_slow_down, has_too_many_filters, has_too_many_subscriptions, may_try
+from graspd.sync.capability import (
+    asks_to_slow_down,
+    has_too_many_filters,
+    has_too_many_subscriptions,
+    is_too_large,
+    may_try,
+)
 from graspd.sync.desk import Desk, Gap
 from graspd.sync.effects import SendAuth, SendClose, SendNegClose, SendNegMsg, SendNegOpen, SendReq, Source, Way
 from graspd.sync.filters import Room
@@ -40,7 +46,7 @@ class OpenLine:
     def __init__(self, link: LinkId, owner: Peer, desk: Desk, terms: PeerTerms | None) -> None:
         self.link = link
         self.peer = owner.url
-        self.room = Room.of(terms, desk.limits)
+        self.room = Room.of(terms, desk.limits).within(owner.room)
         self.auth = Auth()
         self.heard = False  # the peer has said something on this link
         self.heard_at = desk.now.mono
@@ -53,7 +59,9 @@ class OpenLine:
         self._owner = owner
         self._desk = desk
         self._requests: dict[SubId, _Asked] = {}
-        self._live: dict[SubId, None] = {}
+        self._live: dict[SubId, Monotonic | None] = {}  # with the deadline of their EOSE, until that has come
+        self._hold_until: Monotonic | None = None  # until live filters are reshaped to what the peer takes
+        self.live_waits = False  # live filters are to be opened first
         if terms is not None and terms.auth_required:
             self.demand_auth()
 
@@ -86,7 +94,9 @@ class OpenLine:
 
     def can_request(self) -> bool:
         """Whether the peer may be sent one more request now."""
-        return len(self._requests) < self.transfers_max and self.can_subscribe()
+        if self.live_waits or len(self._requests) >= self.transfers_max:
+            return False
+        return self._open_count < self.room.subscriptions and self._may_ask()
 
     def may_reconcile(self) -> bool:
         """Whether negentropy is worth trying with the peer."""
@@ -98,10 +108,23 @@ class OpenLine:
         probing = any(asked.transfer.awaits_first_answer for asked in self._requests.values())
         return self.can_request() and (works or not probing)
 
-    def can_subscribe(self) -> bool:
+    def can_subscribe(self, sub: SubId) -> bool:
+        """Whether a live request may be sent now; one that takes the place of another needs no room."""
+        return (sub in self._live or self._open_count < self.room.subscriptions) and self._may_ask()
+
+    @property
+    def _open_count(self) -> int:
+        return len(self._requests) + len(self._live)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a while is to pass before anything is asked."""
+        return self._hold_until is not None and self._desk.now.mono < self._hold_until
+
+    def _may_ask(self) -> bool:
         """Whether pace and authentication let anything be asked now."""
         now = self._desk.now.mono
-        return not self.auth.holds_requests and self._owner.pace.ready_at(now) <= now
+        return not self.auth.holds_requests and not self.is_held and self._owner.pace.ready_at(now) <= now
 
     def ready_at(self) -> Monotonic | None:
         """When the next request may be sent, where that is a matter of time."""
@@ -109,6 +132,8 @@ class OpenLine:
         if self.auth.holds_requests:
             return self.auth.deadline
         at = self._owner.pace.ready_at(now)
+        if self._hold_until is not None:
+            at = max(at, self._hold_until)
         return at if at > now else None
 
     # Sending
@@ -146,13 +171,34 @@ class OpenLine:
         """Send a live request."""
         taken = self._owner.pace.take(self._desk.now.mono)
         assert taken, "asked before its time"
-        self._live[sub] = None
+        self._live[sub] = Monotonic(self._desk.now.mono + self._desk.limits.idle_s)
         self._desk.emit(SendReq(self.link, sub, filters))
 
     def unsubscribe(self, sub: SubId) -> None:
         """Close a live subscription."""
         self._live.pop(sub, None)
         self._desk.emit(SendClose(self.link, sub))
+
+    def live_answered(self, sub: SubId) -> None:
+        """The EOSE of a live request: it is open."""
+        if sub in self._live:
+            self._live[sub] = None
+
+    @property
+    def live_deadline(self) -> Monotonic | None:
+        """By when the EOSE of some live request must have come."""
+        return min((at for at in self._live.values() if at is not None), default=None)
+
+    def live_overdue(self) -> list[SubId]:
+        """Live requests that were not answered in time, and so are not open."""
+        now = self._desk.now.mono
+        return [sub for sub, at in self._live.items() if at is not None and at <= now]
+
+    def live_stalled(self) -> bool:
+        """A live request was not answered. Returns whether the peer had asked us to wait."""
+        now, limits = self._desk.now.mono, self._desk.limits
+        self.is_silent = now - self.heard_at >= limits.idle_s
+        return self._slowed_at is not None and now - self._slowed_at <= limits.idle_s
 
     def demand_auth(self) -> None:
         """The peer wants to know who we are."""
@@ -189,29 +235,41 @@ class OpenLine:
                 return False
             self.demand_auth()
             return True
-        if has_too_many_filters(text):
-            return self._take_fewer_filters()
-        if has_too_many_subscriptions(text):
-            self._shrink()
+        if prefix is not Prefix.RATE_LIMITED and self._shrink(text):
+            return True
         if prefix is Prefix.RATE_LIMITED or asks_to_slow_down(text):
             self.slow_down(text)
             return True
         return False
 
-    def _take_fewer_filters(self) -> bool:
-        """Put fewer filters into a request. Returns whether that is possible."""
-        if self.room.filters_per_request == 1:
-            return False
-        self.room = replace(self.room, filters_per_request=max(1, self.room.filters_per_request // 2))
-        self.shrunk = True
-        return True
+    def _shrink(self, text: str) -> bool:
+        """Ask for less at once where a text says that it is too much. Returns whether that was so, and possible."""
+        room = self.room
+        if has_too_many_filters(text):
+            fewer = max(1, room.filters_per_request // 2)
+            self._reshape(replace(room, filters_per_request=fewer))
+        elif is_too_large(text):
+            smaller = max(self._desk.limits.message_bytes_min, room.message_bytes // 2)
+            self._reshape(replace(room, message_bytes=smaller))
+        elif has_too_many_subscriptions(text):
+            fewer = max(_SUBSCRIPTIONS_MIN, min(self._open_count, room.subscriptions - 1))
+            self._reshape(replace(room, subscriptions=fewer))
+        return self.room != room
 
-    def _shrink(self) -> None:
-        """Keep fewer subscriptions open than now, where that is possible."""
-        fewer = min(len(self._requests) + len(self._live), self.room.subscriptions - 1)
-        if fewer >= _SUBSCRIPTIONS_MIN:
-            self.room = replace(self.room, subscriptions=fewer)
-            self.shrunk = True
+    def take_less(self) -> None:
+        """Live requests go unanswered: perhaps they are too large for the peer."""
+        room = self.room
+        smaller = max(self._desk.limits.message_bytes_min, room.message_bytes // 2)
+        fewer = max(1, room.filters_per_request // 2)
+        self._reshape(replace(room, message_bytes=smaller, filters_per_request=fewer))
+
+    def _reshape(self, room: Room) -> None:
+        """Answers to what is under way may show that it takes still less: a moment is let pass."""
+        if room == self.room:
+            return
+        self.room = self._owner.room = room
+        self.shrunk = True
+        self._hold_until = Monotonic(self._desk.now.mono + self._desk.limits.reshape_s)
 
     def slow_down(self, text: str) -> None:
         """The peer asked us to wait."""
@@ -224,6 +282,8 @@ class OpenLine:
         """A NOTICE, which names no request: it may be the answer to a NEG-OPEN, or ask us to slow down."""
         probing = [one.transfer for one in self._requests.values() if one.transfer.awaits_first_answer]
         if self.passes(None, text):
+            # It names no request, so all that was asked lately may be meant: a while is let pass in any case.
+            self._hold_until = Monotonic(self._desk.now.mono + self._desk.limits.rate_limit_s)
             for transfer in probing:
                 assert transfer.sub is not None
                 self.drop(transfer.sub)

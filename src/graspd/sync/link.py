@@ -144,7 +144,7 @@ class Link:
         Where it goes on refusing them, they are looked at in turn instead.
         """
         limits, now = self._desk.limits, self._desk.now
-        delay = 0.0
+        delay = limits.reshape_s if self.line.shrunk else 0.0
         if not passes:
             self._live_refusals += 1
             delay = min(limits.retry_s_first * 2.0 ** min(self._live_refusals - 1, 32), limits.retry_s_max)
@@ -153,13 +153,29 @@ class Link:
         else:
             self._reopening.append(_Reopening(Monotonic(now.mono + delay), now.wall, cells))
 
+    def _close_overdue(self) -> None:
+        """Live requests without an EOSE are not open, whatever became of them: they are tried again, smaller."""
+        for sub in self.line.live_overdue():
+            passes = self.line.live_stalled()
+            self.line.unsubscribe(sub)
+            if self._live_refusals:
+                self.line.take_less()
+            self.live_closed(self.live.closed(sub), passes=passes)
+
     def _reopen(self) -> None:
-        now = self._desk.now.mono
-        due = [one for one in self._reopening if self.line.shrunk or one.at <= now]
-        self._reopening = [one for one in self._reopening if one not in due]
         if self.line.shrunk:
+            if self.line.is_held:
+                return
+            due, crowded = self._reopening, True
+        else:
+            due = [one for one in self._reopening if one.at <= self._desk.now.mono]
+            most = self.line.room.live_subscriptions(self._desk.limits)
+            crowded = bool(due) and self.live.subscription_count + len(due) > most
+        if crowded:
+            due = self._reopening
             self.consolidate()
         else:
+            self._reopening = [one for one in self._reopening if one not in due]
             for one in due:
                 self.live.reopen(one.cells, None)
         for one in due:
@@ -207,7 +223,9 @@ class Link:
     @property
     def is_caught_up(self) -> bool:
         """Whether everything wanted is confirmed and live."""
-        if self.owes or not self.live.settled or len(self.owner.unplanned) or not self.owner.layer1_confirmed:
+        if self.owes or self.line.shrunk or not self.live.settled or self.line.live_deadline is not None:
+            return False
+        if len(self.owner.unplanned) or not self.owner.layer1_confirmed:
             return False
         return all(batch.errand.kind in _BESIDE for batch in self.batches.values())
 
@@ -215,8 +233,9 @@ class Link:
         """When it must be looked at again at the latest."""
         now = self._desk.now.mono
         moments = [transfer.deadline for transfer in self.transfers.values()]
-        moments += [one.at for one in self._reopening]
-        moments += [self.line.auth.deadline, self.line.ready_at()]
+        if not self.line.shrunk:
+            moments += [one.at for one in self._reopening]
+        moments += [self.line.auth.deadline, self.line.ready_at(), self.line.live_deadline]
         # What is due already and was not begun waits for something else than time.
         waiting = [batch.retry_at for batch in self.batches.values()]
         waiting.append(self._rota.due_at(self.live.shed))
@@ -229,6 +248,7 @@ class Link:
         """Time has passed."""
         now = self._desk.now.mono
         self.line.auth.expire(now)
+        self._close_overdue()
         for transfer in list(self.transfers.values()):
             if transfer.deadline is not None and transfer.deadline <= now:
                 self.line.expire(transfer)
@@ -240,6 +260,7 @@ class Link:
             self._reopen()
             self.live.pump()
             self._plan()
+            self.line.live_waits = not self.live.settled
             self._start_tasks()
             going = self._advance()
         self.caught_up_once |= self.is_caught_up

@@ -45,7 +45,7 @@ class LiveLine(Protocol):
         """Whether `since` must stand in for `limit: 0`."""
         ...
 
-    def can_subscribe(self) -> bool:
+    def can_subscribe(self, sub: SubId) -> bool:
         """Whether a live request may be sent now."""
         ...
 
@@ -219,9 +219,10 @@ class Live:
         while self._changes:
             change = self._changes[0]
             while change.requests:
-                if not self._line.can_subscribe():
+                sub, cells = change.requests[0]
+                if not self._line.can_subscribe(sub):
                     return
-                sub, cells = change.requests.popleft()
+                change.requests.popleft()
                 self._subscribe(sub, cells, change.since)
             for sub in change.closes:
                 if self.open.pop(sub, None) is not None:

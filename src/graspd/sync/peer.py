@@ -6,6 +6,7 @@ What happens on an open link is in `link`; who is dialled when is in `roster`. P
 from graspd.sync.budget import Budget
 from graspd.sync.coverage import Coverage
 from graspd.sync.entropy import Entropy
+from graspd.sync.filters import Room
 from graspd.sync.health import remaining_s
 from graspd.sync.interest import Interest
 from graspd.sync.lifecycle import State
@@ -34,6 +35,7 @@ class Peer:
         self.tally = Tally(record.reliability, now.mono)
         self.budget = Budget(limits, now.mono)
         self.pace = Pace(limits, now.mono)
+        self.room: Room | None = None  # what it was found to take, where that is less than it says
         self.refuses_limit_zero = record.refuses_limit_zero
         self.phantoms: dict[EventId, UnixTime] = dict(record.phantoms)
         self.seen_at = record.seen_at

@@ -34,6 +34,7 @@ class RejectedMemory:
 
     def __init__(self, limits: SyncLimits, policy: Policy, unsaved: Unsaved) -> None:
         self._limits = limits
+        self._future_s_max = policy.future_s_max
         self._rules = rules_digest(policy)
         self._unsaved = unsaved
         self._by_id: dict[EventId, Rejected] = {}
@@ -62,7 +63,7 @@ class RejectedMemory:
         early = reason is Reason.FROM_THE_FUTURE
         until = UnixTime(now + self._limits.rejected_s)
         if early:
-            until = min(until, event.created_at)
+            until = UnixTime(event.created_at - self._future_s_max)
             self._early[event.id] = None
         keeps = bool(keys) or early
         self._put(event.id, Rejected(reason, until, source, keys, event if keeps else None))
@@ -82,8 +83,9 @@ class RejectedMemory:
         entry = self._by_id.get(event_id)
         if entry is None:
             return False
-        # A clock that was set back must not make it last longer than it was meant to.
-        if 0 <= entry.until - now <= self._limits.rejected_s:
+        # A clock that was set back must not make it last longer than it was meant to. Those from the future have a
+        # time of their own, at which they are tried again.
+        if event_id in self._early or 0 <= entry.until - now <= self._limits.rejected_s:
             return True
         self.forget(event_id)
         return False

@@ -199,12 +199,12 @@ class Roster:
         self._move(peer, Trigger.FAILED, why)
         self.watch(peer)
 
-    def lost(self, peer: Peer, why: str) -> None:
+    def lost(self, peer: Peer, why: str, delay_s_min: float = 0.0) -> None:
         """An open link is no more."""
         link = self.links[peer.url]
         self._credit(peer, link)
         self._unlink(peer, link)
-        self._back_off(peer, why)
+        self._back_off(peer, why, delay_s_min)
         self._move(peer, Trigger.LOST, why)
         self.watch(peer)
 
@@ -237,10 +237,10 @@ class Roster:
             self._credit(peer, link)
             self._desk.unsaved.changed(peer.url)
 
-    def _back_off(self, peer: Peer, why: str) -> None:
+    def _back_off(self, peer: Peer, why: str, delay_s_min: float = 0.0) -> None:
         desk = self._desk
         was_dead = health_of(peer.health, desk.now.wall, desk.limits) is Health.DEAD and peer.health.failures > 1
-        backoff = failed(peer.health, desk.now.wall, desk.limits, desk.entropy)
+        backoff = failed(peer.health, desk.now.wall, desk.limits, desk.entropy, delay_s_min)
         peer.health = backoff.record
         peer.dial_at = Monotonic(desk.now.mono + backoff.delay_s)
         peer.last_fault = why
@@ -270,9 +270,13 @@ class Roster:
         if peer.budget.left(self._desk.now.mono) <= 0:
             self._rest(peer, link)
             return True
-        if link.line.is_silent or link.line.unwelcome:
+        if link.line.unwelcome:
             self._desk.emit(CloseLink(link.line.link))
-            self.lost(peer, "authentication refused" if link.line.unwelcome else "no sign of life")
+            self.lost(peer, "authentication refused", delay_s_min=self._desk.limits.unwelcome_s)
+            return True
+        if link.line.is_silent:
+            self._desk.emit(CloseLink(link.line.link))
+            self.lost(peer, "no sign of life")
             return True
         return False
 

@@ -1,7 +1,5 @@
 """What cannot be held live is looked at in turn: one pass over it every ten minutes, a batch at a time."""
 
-from array import array
-
 from graspd.sync.live import Shed
 from graspd.types import Monotonic, Now, UnixTime
 
@@ -26,12 +24,16 @@ class Rota:
             if now.mono < self._due_at or not shed:
                 return None
             self._at, self.since, self._began = 0, self._began.wall, now
-        begin, self._at = self._at, self._at + items_max
-        into_roots = max(0, begin - len(shed.repos))
-        if begin < len(shed.repos) or (begin == 0 and shed.layer1):
-            return Shed(begin == 0 and shed.layer1, shed.repos[begin : begin + items_max], array("i"))
-        if into_roots < len(shed.roots):
-            return Shed(False, [], shed.roots[into_roots : into_roots + items_max])
+        begin, end = self._at, self._at + items_max
+        in_roots = len(shed.repos)
+        turn = Shed(
+            begin == 0 and shed.layer1,
+            shed.repos[begin:end],
+            shed.roots[max(0, begin - in_roots) : max(0, end - in_roots)],
+        )
+        if turn:
+            self._at = end
+            return turn
         self._at = None
         self._due_at = Monotonic(max(now.mono, self._began.mono + self._rota_s))
         return None
