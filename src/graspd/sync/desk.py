@@ -80,10 +80,10 @@ class Judging:
 class Desk:
     """Numbers come from counters, so that the same inputs give the same effects."""
 
-    def __init__(self, policy: Policy, limits: SyncLimits, entropy: Entropy, own_urls: tuple[RelayUrl, ...]) -> None:
+    def __init__(self, policy: Policy, limits: SyncLimits, entropy: Entropy, interest: Interest) -> None:
         self.limits = limits
         self.entropy = entropy
-        self.interest = Interest(policy, limits, own_urls)
+        self.interest = interest
         self.ledger: Ledger[int] = Ledger(limits.recent_max)
         self.unsaved = Unsaved()
         self.rejected = RejectedMemory(limits, policy, self.unsaved)

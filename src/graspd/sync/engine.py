@@ -17,6 +17,7 @@ from graspd.sync.desk import Desk, Gap, Judging, Settlement
 from graspd.sync.effects import Effect, ReadOwnHistory, Way
 from graspd.sync.entropy import Entropy
 from graspd.sync.inputs import Input
+from graspd.sync.interest import Interest
 from graspd.sync.jobs import JobId
 from graspd.sync.keeping import Keeping
 from graspd.sync.ledger import Standing
@@ -54,8 +55,10 @@ class SyncEngine:
         saved: SavedState,
         entropy: Entropy,
         own_urls: tuple[RelayUrl, ...] = (),
+        mirrors: tuple[RelayUrl, ...] = (),
     ) -> None:
-        self._desk = Desk(policy, limits, entropy, own_urls)
+        """`own_urls` are never dialled; `mirrors` are bootstrap peers from which every repository is wanted."""
+        self._desk = Desk(policy, limits, entropy, Interest(policy, limits, own_urls, mirrors))
         self._roster = Roster(self._desk)
         self._keeping = Keeping(saved, self._desk, self._roster)
         self._wants = Wants(self._desk, self._roster, self._keeping)

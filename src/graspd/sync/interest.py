@@ -58,10 +58,17 @@ class Repo:
 class Interest:
     """The source of truth about what is wanted."""
 
-    def __init__(self, policy: Policy, limits: SyncLimits, own_urls: tuple[RelayUrl, ...] = ()) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        limits: SyncLimits,
+        own_urls: tuple[RelayUrl, ...] = (),
+        mirrors: tuple[RelayUrl, ...] = (),
+    ) -> None:
         self._policy = policy
         self._limits = limits
         self._own_urls = frozenset(own_urls)
+        self.mirrors = mirrors  # wanted for every repository, whatever its announcement names
         self._groups: dict[str, dict[PubKey, Standing]] = {}  # by identifier and author
         self._standing_by_event: dict[EventId, Standing] = {}
         self._repo_by_addr: dict[RepoAddr, Repo] = {}
@@ -216,10 +223,12 @@ class Interest:
         taken = self._shares.take(standing.pubkey, repo.number, others[:most])
         if len(taken) < len(others[:most]):
             self._findings.append(CapReached("relays of one author", repo.addr))
-        return taken
+        return (*taken, *(url for url in self.mirrors if url not in taken))
 
     def is_own(self, url: RelayUrl) -> bool:
         """Whether a URL is one of ours."""
+        if url in self.mirrors:
+            return False
         return url in self._own_urls or is_service_relay(url, self._policy.domain)
 
     def _set_peers(self, repo: Repo, peers: tuple[RelayUrl, ...]) -> None:

@@ -17,7 +17,7 @@ from graspd.sync.line import OpenLine
 from graspd.sync.link import Link
 from graspd.sync.peer import Peer
 from graspd.sync.records import PeerRecord
-from graspd.sync.reports import CapReached, PeerDied, PeerMoved
+from graspd.sync.reports import PeerDied, PeerMoved
 from graspd.sync.view import Health
 from graspd.types import LinkId, Monotonic, RelayUrl
 
@@ -54,14 +54,10 @@ class Roster:
     # Coming and going
 
     def meet(self, record: PeerRecord, *, bootstrap: bool) -> Peer:
-        """A relay is wanted for the first time."""
+        """A relay is wanted for the first time; it is parked until it is admitted."""
         peer = Peer(record, self._desk.limits, self._desk.now)
         peer.bootstrap = bootstrap
         self.peers[peer.url] = peer
-        if bootstrap or self._admitted < self._desk.limits.peers_max:
-            self.admit(peer)
-        else:
-            self._desk.report(CapReached(f"peers: {peer.url} waits", None))
         self._desk.unsaved.changed(peer.url)
         return peer
 

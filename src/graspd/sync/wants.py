@@ -11,6 +11,7 @@ from graspd.sync.interest import Repo
 from graspd.sync.keeping import Keeping
 from graspd.sync.lifecycle import State
 from graspd.sync.peer import Peer
+from graspd.sync.reports import CapReached
 from graspd.sync.roster import Roster
 from graspd.types import RelayUrl
 
@@ -23,7 +24,7 @@ class Wants:
         self._roster = roster
         self._keeping = keeping
         self._begun = False
-        self._bootstrap: dict[RelayUrl, None] = {}
+        self._bootstrap = dict.fromkeys(desk.interest.mirrors)
         self._changes: dict[RelayUrl, dict[int, None]] = {}
 
     def begin(self) -> None:
@@ -34,7 +35,8 @@ class Wants:
 
     def set_bootstrap(self, peers: tuple[RelayUrl, ...]) -> None:
         """These are wanted whatever the announcements say; those no longer among them only where some name them."""
-        self._bootstrap = {url: None for url in peers if not self._desk.interest.is_own(url)}
+        interest = self._desk.interest
+        self._bootstrap = dict.fromkeys([*interest.mirrors, *(url for url in peers if not interest.is_own(url))])
         for peer in self._roster.peers.values():
             peer.bootstrap = peer.url in self._bootstrap
         if self._begun:
@@ -46,10 +48,21 @@ class Wants:
             if peer is None:
                 self._meet(url)
             elif peer.state is State.PARKED:
-                self._roster.admit(peer)
+                self._seat(peer)
 
     def _meet(self, url: RelayUrl) -> Peer:
-        return self._roster.meet(self._keeping.take_record(url), bootstrap=url in self._bootstrap)
+        peer = self._roster.meet(self._keeping.take_record(url), bootstrap=url in self._bootstrap)
+        if peer.bootstrap or self._roster.has_room:
+            self._seat(peer)
+        else:
+            self._desk.report(CapReached(f"peers: {url} waits", None))
+        return peer
+
+    def _seat(self, peer: Peer) -> None:
+        """Give it a room; a bootstrap peer takes one where there is none."""
+        if not self._roster.has_room:
+            self._make_room(peer)
+        self._roster.admit(peer)
 
     # Windows
 
@@ -123,15 +136,16 @@ class Wants:
         most = self._desk.limits.rooms_given_at_once
         waiting = sorted(parked[:most], key=lambda peer: self._desk.interest.rank(peer.url))
         for peer in waiting:
-            if not self._roster.has_room:
-                self._make_room(peer)
-            if self._roster.has_room:
+            if self._roster.has_room or self._make_room(peer):
                 self._roster.admit(peer)
 
-    def _make_room(self, peer: Peer) -> None:
+    def _make_room(self, peer: Peer) -> bool:
+        """Take the room of whoever has the worst claim, if that is worse than this one's. Returns whether."""
         others = (one for one in self._roster.peers.values() if one.state is not State.PARKED and not one.bootstrap)
         seated = [one for one in others if one.state is not State.RESTING]
         rank = self._desk.interest.rank
         worst = max(seated[: self._desk.limits.rooms_given_at_once], key=lambda one: rank(one.url), default=None)
-        if worst is not None and rank(worst.url) > rank(peer.url):
-            self._roster.crowd_out(worst)
+        if worst is None or not (peer.bootstrap or rank(worst.url) > rank(peer.url)):
+            return False
+        self._roster.crowd_out(worst)
+        return True
