@@ -30,7 +30,24 @@ KINDS = (1, 3, 1621, 30023, 40000)
 LETTERS = ("t", "T", "e", "a", "x")
 HEX = hashlib.sha256(b"hex").hexdigest()
 # Values that would be one if a key ended at a NUL, or if packed and plain ones could meet.
-VALUES = ("", "x", "X", "xx", "x\0", "x\0y", "ü", "😀", HEX, HEX.upper(), HEX[:-1], "\xff", f"30617:{AUTHORS[0]}:p")
+TEXT = "x" * 32
+VALUES = (
+    "",
+    TEXT,
+    TEXT.encode().hex(),
+    "x",
+    "X",
+    "xx",
+    "x\0",
+    "x\0y",
+    "ü",
+    "😀",
+    HEX,
+    HEX.upper(),
+    HEX[:-1],
+    "\xff",
+    f"30617:{AUTHORS[0]}:p",
+)
 SECONDS = (0, 1, 2, 3, 1000, 2**33, 2**53 - 1)
 
 
@@ -200,8 +217,6 @@ def driver(wanted: Filter) -> str:
         return "SEARCH e USING INDEX sqlite_autoindex_event_1 (id=?)"
     if wanted.tags:
         return "SEARCH t USING PRIMARY KEY (key=?"
-    if wanted.authors is not None and wanted.kinds is not None:
-        return "SEARCH e USING INDEX event_by_author_kind (pubkey=? AND kind=?"
     if wanted.authors is not None:
         return "SEARCH e USING INDEX event_by_author (pubkey=?"
     if wanted.kinds is not None:

@@ -1,6 +1,7 @@
 """What tags refer to: other events by id, and replaceable events by address."""
 
 from functools import lru_cache
+from string import ascii_letters
 from typing import Final, NamedTuple
 
 from graspd.nostr.event import Event, is_hex64
@@ -10,6 +11,7 @@ from graspd.types import Address, EventId
 # NIP-34 and NIP-22: lower case names the parent, upper case the root of the conversation, q a quotation.
 ID_TAGS: Final = ("e", "E", "q")
 ADDRESS_TAGS: Final = ("a", "A", "q")
+_LETTERS: Final = frozenset(ascii_letters)
 _NAMES: Final = frozenset(ID_TAGS + ADDRESS_TAGS)
 _ID_LENGTH: Final = 64
 _CACHED_LENGTH_MAX: Final = 512  # of an address; 4,096 of them stay under 3 MB whatever strangers send
@@ -17,7 +19,7 @@ _CACHED_LENGTH_MAX: Final = 512  # of an address; 4,096 of them stay under 3 MB 
 
 def is_indexed(name: str) -> bool:
     """NIP-01: tags of one letter, in both cases, can be searched for."""
-    return len(name) == 1 and name.isascii() and name.isalpha()
+    return name in _LETTERS
 
 
 def parse_address(value: str) -> Address | None:

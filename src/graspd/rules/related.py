@@ -13,10 +13,12 @@ from graspd.types import Address, PubKey
 def judge_related(event: Event, facts: Facts, policy: Policy) -> Verdict:
     """Whether the event tags something we have, or something we have tags it."""
     ids, addresses = references(event)
-    if any(address in facts.versions and not _is_blocked(address, policy) for address in addresses):
-        return STORED
-    if any(event_id in facts.held and not _is_refused(facts.held[event_id], policy) for event_id in ids):
-        return STORED
+    for address in addresses:
+        if address in facts.versions and not _is_blocked(address, policy):
+            return STORED
+    for event_id in ids:
+        if event_id in facts.held and not _is_refused(facts.held[event_id], policy):
+            return STORED
     if event.id in facts.tagged_ids or event.address in facts.tagged_addresses:
         return STORED
     return Verdict(Reason.UNRELATED, "the event tags no repository or event that is here, and none here tags it")
@@ -37,6 +39,8 @@ def _is_refused(held: Held, policy: Policy) -> bool:
 
 
 def _is_blocked(address: Address, policy: Policy) -> bool:
+    if not policy.blocked_authors and not policy.blocked_repositories:
+        return False
     kind, pubkey, identifier = address.split(":", 2)
     if pubkey in policy.blocked_authors:
         return True

@@ -11,8 +11,8 @@ CREATE TABLE event (
 ) STRICT;
 CREATE INDEX event_by_time ON event (created_at, id);
 CREATE INDEX event_by_kind ON event (kind, created_at, id);
-CREATE INDEX event_by_author ON event (pubkey, created_at);
-CREATE INDEX event_by_author_kind ON event (pubkey, kind, created_at);
+-- With the kind behind the time, so that one index serves an author's events of all kinds and of some.
+CREATE INDEX event_by_author ON event (pubkey, created_at, kind);
 CREATE UNIQUE INDEX event_by_address ON event (address) WHERE address IS NOT NULL;
 CREATE INDEX event_by_expiry ON event (expires_at) WHERE expires_at IS NOT NULL;
 

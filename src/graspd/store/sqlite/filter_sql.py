@@ -80,29 +80,26 @@ def _matches(sql: _Sql, wanted: Filter, now: int, limit: int | None) -> str:
     # Named, because SQLite would guess: it rather walks all of a kind in the order of time than sort one author's few.
     table = f"event e INDEXED BY {_index(wanted)}"
     times = _time_terms("created_at", wanted)
-    pairs = _author_kind_pairs(wanted)
-    if limit is None or len(pairs) > _BRANCHES_MAX:
-        return _branch(table, [*_author_kind_terms(sql, wanted), *times], now, limit)
-    branches = [_branch(table, [*_pair_terms(sql, pair), *times], now, limit) for pair in pairs]
+    parts = _parts(wanted)
+    if limit is None or len(parts) > _BRANCHES_MAX:
+        parts = [wanted]
+    branches = [_branch(table, [*_author_kind_terms(sql, part), *times], now, limit) for part in parts]
     return _united("UNION ALL", branches, limit)
 
 
 def _index(wanted: Filter) -> str:
     if wanted.authors is not None:
-        return "event_by_author" if wanted.kinds is None else "event_by_author_kind"
+        return "event_by_author"
     return "event_by_time" if wanted.kinds is None else "event_by_kind"
 
 
-def _author_kind_pairs(wanted: Filter) -> list[tuple[str | None, int | None]]:
-    authors: Sequence[str | None] = wanted.authors or (None,)
-    kinds: Sequence[int | None] = wanted.kinds or (None,)
-    return [(author, kind) for author in authors for kind in kinds]
-
-
-def _pair_terms(sql: _Sql, pair: tuple[str | None, int | None]) -> list[str]:
-    author, kind = pair
-    terms = [] if author is None else [f"pubkey = {sql.bind(packed(author))}"]
-    return terms if kind is None else [*terms, f"kind = {kind}"]
+def _parts(wanted: Filter) -> list[Filter]:
+    """One filter for each author, else for each kind: each reads one stretch of its index."""
+    if wanted.authors is not None:
+        return [Filter(authors=(author,), kinds=wanted.kinds) for author in wanted.authors]
+    if wanted.kinds is not None:
+        return [Filter(kinds=(kind,)) for kind in wanted.kinds]
+    return [wanted]
 
 
 def _author_kind_terms(sql: _Sql, wanted: Filter, mark: str = "") -> list[str]:

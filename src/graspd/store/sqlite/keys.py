@@ -10,15 +10,19 @@ _HEX_LENGTH: Final = 64
 
 
 def packed(hex_text: str) -> bytes:
-    """32 bytes of an id or public key."""
+    """Bytes of an id, a public key or a key of a tag."""
     return bytes.fromhex(hex_text)
 
 
 def tag_key(letter: str, value: str) -> bytes:
     """The key of a tag. Packing is marked by a byte that no UTF-8 text starts with, so no two tags share a key."""
+    return bytes.fromhex(_tag_key_hex(letter, value))
+
+
+def _tag_key_hex(letter: str, value: str) -> str:
     if len(value) == _HEX_LENGTH and is_hex64(value):
-        return letter.encode() + b"\xff" + bytes.fromhex(value)
-    return letter.encode() + value.encode()
+        return f"{letter.encode().hex()}ff{value}"
+    return (letter + value).encode().hex()
 
 
 def id_keys(event_id: EventId) -> list[bytes]:
@@ -27,7 +31,7 @@ def id_keys(event_id: EventId) -> list[bytes]:
     return [letter.encode() + b"\xff" + packed_id for letter in ID_TAGS]
 
 
-def tag_keys(event: Event) -> list[bytes]:
-    """The different keys of an event's searchable tags."""
-    found = {tag_key(tag[0], tag[1]): None for tag in event.tags if len(tag) > 1 and is_indexed(tag[0])}
+def tag_keys_hex(event: Event) -> list[str]:
+    """The different keys of an event's searchable tags, in hex, as a statement about many of them takes them."""
+    found = {_tag_key_hex(tag[0], tag[1]): None for tag in event.tags if len(tag) > 1 and is_indexed(tag[0])}
     return list(found)

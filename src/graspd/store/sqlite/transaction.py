@@ -12,7 +12,7 @@ from graspd.rules.changes import Bury, Change, Erase, Forget, Hold, Miss, Put, R
 from graspd.rules.expiry import expiry, has_expired
 from graspd.rules.facts import Facts, Floor, Inquiry, raised
 from graspd.store.sqlite.facts import HELD, read_facts, read_held
-from graspd.store.sqlite.keys import packed, tag_keys
+from graspd.store.sqlite.keys import packed, tag_keys_hex
 from graspd.types import Address, EventId, UnixTime
 
 # A request of a stranger that concerns nothing here costs us a row; the oldest make room.
@@ -66,7 +66,7 @@ class SqliteTransaction:
         for seq, event in enumerate(events, start=self.next_seq):
             address = None if event.address is None else event.address.encode().hex()
             rows.append((seq, event.id, event.pubkey, event.created_at, event.kind, address, event.expires_at))
-            tags += [(key.hex(), event.created_at, seq, event.kind) for key in tag_keys(event)]
+            tags += [(key, event.created_at, seq, event.kind) for key in tag_keys_hex(event)]
             spans.append((seq, at, len(event.raw)))
             at += len(event.raw)
         self.next_seq += len(events)
@@ -105,7 +105,7 @@ class SqliteTransaction:
         found = f"SELECT seq, created_at, raw FROM event JOIN body USING (seq) WHERE {where}"
         for seq, created_at, raw in cast("list[tuple[int, int, bytes]]", self._db.execute(found, values).fetchall()):
             event = load_event(raw)
-            rows = [(key, created_at, seq) for key in tag_keys(event)]
+            rows = [(packed(key), created_at, seq) for key in tag_keys_hex(event)]
             self._db.executemany("DELETE FROM tag WHERE key = ? AND created_at = ? AND seq = ?", rows)
             self._db.execute("DELETE FROM body WHERE seq = ?", (seq,))
             self._db.execute("DELETE FROM event WHERE seq = ?", (seq,))
