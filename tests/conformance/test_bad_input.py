@@ -111,6 +111,8 @@ def test_what_names_nobody_gets_a_notice(client: Client, text: bytes, prefix: st
         (b',{"&t":["x"]}', "unsupported"),
         (b',{"search":"x"}', "unsupported"),
         (b',{"":1}', "unsupported"),
+        (b',{"kinds":[1],"kinds":[2]}', "invalid"),
+        (b',{"kinds":[1]},{"limit":1,"limi\\u0074":2}', "invalid"),
     ],
 )
 def test_a_request_that_cannot_be_read_is_closed(client: Client, verb: str, filters: bytes, prefix: str) -> None:
