@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from random import SystemRandom
 from typing import Final
 
@@ -18,7 +18,8 @@ from graspd.peers.driver import Driver
 from graspd.peers.embedded import EmbeddedRelay
 from graspd.peers.identity import Identity
 from graspd.peers.log import FindingLog
-from graspd.peers.own_relay import Feed
+from graspd.peers.own_relay import Feed, OwnRelay
+from graspd.peers.remote import RemoteRelay
 from graspd.relay.rate import RateLimit
 from graspd.server import descriptors
 from graspd.server.clock import Clock, SystemClock
@@ -32,7 +33,7 @@ from graspd.store.ports import EventStore
 from graspd.store.sqlite.store import SqliteStore
 from graspd.sync.engine import SyncEngine
 from graspd.sync.inputs import BootstrapConfigured
-from graspd.types import EventId
+from graspd.types import EventId, RelayUrl
 
 _PURGE_EVERY_S: Final = 60.0
 _SHUTDOWN_S_MAX: Final = 8.0
@@ -70,10 +71,7 @@ async def serve(settings: Settings) -> None:
     gc.freeze()
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     sys.setswitchinterval(_TURN_S)
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    stop = _stop_signal()
     clock = SystemClock()
     fitting = descriptors.allow(settings.connections_max)
     if fitting is not None:
@@ -93,10 +91,14 @@ async def serve(settings: Settings) -> None:
             raise SettingError(f"bind = {settings.bind!r}: cannot listen there: {error.strerror}") from error
         log.info("serving %s on %s:%d, data in %s", hub.domain, settings.bind_host, port, settings.data_dir)
         purging = asyncio.create_task(_purge(store, clock))
-        async with syncing(settings, store, ingest, clock, own_port=port, on_end=stop.set) as stop_syncing:
+        dialer = Dialer(allow_private=settings.allow_private_peers, own_ports=frozenset({port}))
+        own = EmbeddedRelay(store, ingest, lambda: clock.now().wall)
+        sync = syncing(settings, store, ingest, own, dialer, clock, on_end=stop.set) if settings.sync else nullcontext()
+        async with sync as stop_syncing:
             await stop.wait()
             log.info("stopping")
-            stop_syncing()
+            if stop_syncing is not None:
+                stop_syncing()
             purging.cancel()
             with suppress(asyncio.CancelledError):
                 await purging
@@ -104,22 +106,50 @@ async def serve(settings: Settings) -> None:
                 await asyncio.wait_for(listener.stop(), _SHUTDOWN_S_MAX)
 
 
+async def sidecar(settings: Settings, url: RelayUrl) -> None:
+    """Proactive sync for the relay at a URL, until told to stop. A store of our own is our memory of it."""
+    stop = _stop_signal()
+    clock = SystemClock()
+    async with ingesting(settings) as (store, ingest, _):
+        dialer = Dialer(allow_private=settings.allow_private_peers, trusted=frozenset({url}))
+        memory = EmbeddedRelay(store, ingest, lambda: clock.now().wall)
+        identity = Identity.of(settings.data_dir)
+        relay = RemoteRelay(url, memory, dialer, identity, clock.now, settings.sync_limits())
+        ingest.on_new = lambda event, _: relay.stored(event)
+        log.info("syncing for %s, hosting %s, data in %s", url, settings.public_domain, settings.data_dir)
+        publishing = asyncio.create_task(relay.run())
+        publishing.add_done_callback(lambda _: stop.set())
+        purging = asyncio.create_task(_purge(store, clock))
+        async with syncing(settings, store, ingest, relay, dialer, clock, on_end=stop.set, mirrors=(url,)):
+            await stop.wait()
+            log.info("stopping; %d events published, refused: %s", relay.published, dict(relay.refused))
+        for task in (publishing, purging):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
 @asynccontextmanager
 async def syncing(
-    settings: Settings, store: SqliteStore, ingest: Ingest, clock: Clock, *, own_port: int, on_end: Callable[[], None]
+    settings: Settings,
+    store: SqliteStore,
+    ingest: Ingest,
+    own: OwnRelay,
+    dialer: Dialer,
+    clock: Clock,
+    *,
+    on_end: Callable[[], None],
+    mirrors: tuple[RelayUrl, ...] = (),
 ) -> AsyncIterator[Callable[[], None]]:
-    """Proactive sync beside the server, until what this yields is called; `on_end` is, should it fail before that."""
-    if not settings.sync:
-        yield lambda: None
-        return
+    """Proactive sync, until what this yields is called; `on_end` is, should it fail before that."""
     if settings.allow_private_peers:
         log.warning("allow_private_peers is on: announcements can make this server dial loopback and private networks")
     saved = await store.load_sync()
     driver = Driver(
-        SyncEngine(settings.policy(), settings.sync_limits(), saved, SystemRandom()),
-        EmbeddedRelay(store, ingest, lambda: clock.now().wall),
+        SyncEngine(settings.policy(), settings.sync_limits(), saved, SystemRandom(), mirrors=mirrors),
+        own,
         store,
-        Dialer(allow_private=settings.allow_private_peers, own_ports=frozenset({own_port})),
+        dialer,
         Identity.of(settings.data_dir),
         clock.now,
         FindingLog(logging.getLogger("graspd.sync"), lambda: clock.now().mono).write,
@@ -149,6 +179,14 @@ def _feed(feed: Feed, store: SqliteStore, ingest: Ingest) -> None:
 
     ingest.on_new = stored
     store.on_erased = erased
+
+
+def _stop_signal() -> asyncio.Event:
+    """Set once the process is told to end."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
 
 
 def _hub(settings: Settings, store: EventStore, ingest: Ingest, verify: VerifyPool, clock: Clock) -> Hub:

@@ -95,4 +95,4 @@ def test_memory_is_bounded(written: Written) -> None:
     for number in range(CAUSES_MAX + 10):
         written.log.write(f.PeerLacks(RelayUrl(f"wss://{number}.example"), 1))
 
-    assert len(written.log._said) == CAUSES_MAX
+    assert len(written.log.repeats) == CAUSES_MAX

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from graspd.cli import export_, import_, serve, settings
+from graspd.cli import export_, import_, serve, settings, sidecar
 from graspd.errors import DataDirError, GraspdError, SettingError
 
 app = typer.Typer(
@@ -14,6 +14,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("serve")(serve.serve)
+app.command("sidecar")(sidecar.sidecar)
 app.command("settings")(settings.settings)
 app.command("import")(import_.import_)
 app.command("export")(export_.export)

@@ -43,12 +43,20 @@ class EmbeddedRelay:
         self._wall = wall
 
     async def history(self) -> AsyncIterator[tuple[Event, ...]]:
-        """All announcements and root events, in slices: first every id, so that no limit on results can hide one."""
-        columns = await self._store.columns(_HISTORY, self._wall())
-        for start in range(0, len(columns.ids), _SLICE):
-            ids = tuple(EventId(bytes(one).hex()) for one in columns.ids[start : start + _SLICE])
-            page = await self._store.query([Filter(ids=ids)], _SLICE, self._wall())
-            yield tuple(map(load_event, page.raws))
+        """All announcements and root events, in slices."""
+        async for ids in self.ids(_HISTORY, _SLICE):
+            yield await self.events(ids)
+
+    async def ids(self, wanted: Filter, size: int) -> AsyncIterator[tuple[EventId, ...]]:
+        """Every id the store holds for a filter, in slices of a size: no limit on results can hide one."""
+        columns = await self._store.columns(wanted, self._wall())
+        for start in range(0, len(columns.ids), size):
+            yield tuple(EventId(bytes(one).hex()) for one in columns.ids[start : start + size])
+
+    async def events(self, ids: tuple[EventId, ...]) -> tuple[Event, ...]:
+        """Those of these events that the store holds."""
+        page = await self._store.query([Filter(ids=ids)], len(ids), self._wall())
+        return tuple(map(load_event, page.raws))
 
     async def ingest(self, events: Sequence[Event], source: Source) -> tuple[Verdict, ...]:
         """Submit events like any other; wait for the commit of the last."""

@@ -41,26 +41,17 @@ _is_plain: Final = re.compile(r"[\w:/.@+-]+", re.ASCII).fullmatch
 Cause = tuple[str, ...]
 
 
-class FindingLog:
-    """Writes findings to a logger."""
+class Repeats:
+    """What was written already, by cause."""
 
-    def __init__(self, logger: logging.Logger, mono: Callable[[], Monotonic]) -> None:
-        self._logger = logger
+    def __init__(self, mono: Callable[[], Monotonic]) -> None:
         self._mono = mono
         self._said: OrderedDict[Cause, tuple[Monotonic, int]] = OrderedDict()  # when, and how often not since
 
-    def write(self, finding: f.Finding) -> None:
-        """Write a finding, or count it."""
-        level = _level_of(finding)
-        if not self._logger.isEnabledFor(level):
-            return
-        unsaid = self._unsaid(_cause_of(finding)) if level >= logging.WARNING else 0
-        if unsaid is None:
-            return
-        line = line_of(finding)
-        self._logger.log(level, "%s", f"{line} unsaid={unsaid}" if unsaid else line)
+    def __len__(self) -> int:
+        return len(self._said)
 
-    def _unsaid(self, cause: Cause) -> int | None:
+    def unsaid(self, cause: Cause) -> int | None:
         """How often this was kept back since it was last written; nothing where it is kept back again."""
         now = self._mono()
         said_at, unsaid = self._said.get(cause, (None, 0))
@@ -72,6 +63,25 @@ class FindingLog:
         if len(self._said) > CAUSES_MAX:
             self._said.popitem(last=False)
         return unsaid
+
+
+class FindingLog:
+    """Writes findings to a logger."""
+
+    def __init__(self, logger: logging.Logger, mono: Callable[[], Monotonic]) -> None:
+        self._logger = logger
+        self.repeats = Repeats(mono)
+
+    def write(self, finding: f.Finding) -> None:
+        """Write a finding, or count it."""
+        level = _level_of(finding)
+        if not self._logger.isEnabledFor(level):
+            return
+        unsaid = self.repeats.unsaid(_cause_of(finding)) if level >= logging.WARNING else 0
+        if unsaid is None:
+            return
+        line = line_of(finding)
+        self._logger.log(level, "%s", f"{line} unsaid={unsaid}" if unsaid else line)
 
 
 def line_of(finding: f.Finding) -> str:
