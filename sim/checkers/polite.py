@@ -25,6 +25,7 @@ from sim.peers.rate_limiting import NOTICES
 _DIALS_MAX: Final = 40  # within an hour; a link that lives five minutes at a time makes for twelve
 _REPEATS_MAX: Final = 24  # eight dials within ten minutes, and what is asked on each, again when it asked who we are
 _REPEATS_S: Final = 600.0
+_PLEA_SLACK_S: Final = 5.0
 _SLACK_S: Final = 1.0  # saved times are whole seconds
 
 
@@ -189,7 +190,8 @@ class Polite(Checker):
     def _check_asking(self, now: Now, link: LinkId, asked: object, size: int) -> None:
         url = self._url_by_link[link]
         peer, known = self._peer(url), self._links.get(link)
-        if now.mono < peer.quiet_until - 0.01:
+        # Something else it said may have been a plea to us shortly before the one counted here.
+        if now.mono < peer.quiet_until - _PLEA_SLACK_S:
             self.fail(f"{url} is asked {peer.quiet_until - now.mono:.1f} s before it may be again")
         most = known.terms.message_bytes_max if known is not None else None
         if most is not None and size > max(most, self.own.limits.message_bytes_min):
