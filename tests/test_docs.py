@@ -27,3 +27,9 @@ def test_every_setting_is_on_the_page_once_and_says_what_it_is() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_documented(command: str) -> None:
     assert f"`graspd {command}" in (DOCS / "operating.md").read_text()
+
+
+def test_no_command_is_documented_that_is_not_there() -> None:
+    documented = re.findall(r"^\| `graspd (\w+)", (DOCS / "operating.md").read_text(), re.MULTILINE)
+
+    assert sorted(documented) == COMMANDS

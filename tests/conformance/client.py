@@ -51,6 +51,13 @@ def frame(payload: bytes, opcode: int = TEXT, *, flags: int = FINAL, mask: bytes
     return head + mask + masked.to_bytes(size, "big")
 
 
+def is_readable(sock: socket.socket, within_s: float) -> bool:
+    """Whether there is something to read, or comes in time. Not select(), which knows no descriptor above 1023."""
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(max(0.0, within_s) * 1000))
+
+
 def open_socket(url: str, source: str | None = None) -> socket.socket:
     """A TCP connection to where the URL points. All of 127.0.0.0/8 is this machine, so `source` may be any of it."""
     target = urlsplit(url)
@@ -231,8 +238,7 @@ class Client:
         return message
 
     def _read(self, within_s: float) -> None:
-        ready, _, _ = select.select([self.sock], [], [], max(0.0, within_s))
-        if not ready:
+        if not is_readable(self.sock, within_s):
             raise TimeoutError
         try:
             received = self.sock.recv(_RECEIVE_BYTES)

@@ -7,7 +7,7 @@ may be either.
 
 import os
 import random
-import select
+import selectors
 import socket
 import time
 from collections.abc import Iterator
@@ -113,14 +113,16 @@ def load_until_killed(zygote: Zygote, pid: int, port: int, owner: Person, rng: r
     """Publish from all connections at once, and kill the relay at a moment that the seed decides."""
     with ExitStack() as opened:
         publishers = [Publisher(opened.enter_context(connected(port)), owner) for _ in range(CONNECTIONS)]
-        by_socket = {publisher.client.sock: publisher for publisher in publishers}
+        ready = opened.enter_context(selectors.DefaultSelector())
+        for publisher in publishers:
+            ready.register(publisher.client.sock, selectors.EVENT_READ, publisher)
         kill_at = time.monotonic() + rng.uniform(0, KILL_WITHIN_S)
         for publisher in publishers:
             publisher.publish(rng)
         while (left_s := kill_at - time.monotonic()) > 0:
-            for sock in select.select(list(by_socket), [], [], left_s)[0]:
-                by_socket[sock].take()
-                by_socket[sock].publish(rng)
+            for key, _ in ready.select(left_s):
+                key.data.take()
+                key.data.publish(rng)
         zygote.kill(pid)
         for publisher in publishers:
             # What the relay said before it died counts, however late it is read.

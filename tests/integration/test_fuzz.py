@@ -1,14 +1,13 @@
 """A run over raw frames: whatever strangers send, the process lives, says nothing of a fault, and serves the honest."""
 
 import os
-import select
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
 
-from tests.conformance.client import Client, open_socket, upgrade_request
+from tests.conformance.client import Client, is_readable, open_socket, upgrade_request
 from tests.conformance.people import Person
 from tests.integration.fuzzing import Attacker
 from tests.integration.memory import resident_mib
@@ -28,10 +27,11 @@ def assail(relay: GraspdRelay, attacker: Attacker) -> None:
     """One hostile connection, from its first byte to its end."""
     with open_socket(relay.url) as sock, suppress(ConnectionError):
         sock.sendall(attacker.handshake() or upgrade_request(relay.url))
-        sock.recv(4096) if select.select([sock], [], [], STILL_S)[0] else b""
+        if is_readable(sock, STILL_S):
+            sock.recv(4096)
         for _ in range(4):
             sock.sendall(attacker.attack())
-            while select.select([sock], [], [], STILL_S)[0]:
+            while is_readable(sock, STILL_S):
                 if not sock.recv(1 << 16):
                     return
 
