@@ -109,8 +109,12 @@ class Content:
     def begin(self, now: float, repos: int, events: int) -> list[Publication]:
         """A history: repositories, and what was said about them within the last weeks."""
         history = [self._announce_new(now - self._rng.uniform(0, 30 * 86400)) for _ in range(repos)]
+        moment = now
         for _ in range(events):
-            history.extend(self.happen(now - self._rng.uniform(0, 30 * 86400)))
+            # Imports and scripts sign many events within one second.
+            if self._rng.random() < 0.7:
+                moment = now - self._rng.uniform(0, 30 * 86400)
+            history.extend(self.happen(moment))
         return history
 
     def happen(self, now: float) -> list[Publication]:

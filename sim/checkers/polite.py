@@ -20,7 +20,7 @@ from graspd.sync.reports import PeerMoved
 from graspd.types import LinkId, Now, RelayUrl, SubId, UnixTime
 from sim.checkers.watch import Checker, Links
 from sim.own import Own
-from sim.peers.rate_limiting import NOTICES
+from sim.peers.rate_limiting import PLEAS
 
 _DIALS_MAX: Final = 40  # within an hour; a link that lives five minutes at a time makes for twelve
 _REPEATS_MAX: Final = 24  # eight dials within ten minutes, and what is asked on each, again when it asked who we are
@@ -116,7 +116,7 @@ class Polite(Checker):
                     self._links[link].subs.pop(sub, None)
                 if prefix is Prefix.RATE_LIMITED:
                     self._note_plea(now, link)
-            case i.NoticeArrived(link, text) if text in NOTICES:
+            case i.NoticeArrived(link, text) if text in PLEAS:
                 self._note_plea(now, link)
             case i.PeerRetried(peer):
                 self._peers.pop(peer, None)

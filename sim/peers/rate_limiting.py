@@ -9,13 +9,14 @@ from graspd.nostr.prefix import Prefix
 from sim.faults import Fault, Faults
 from sim.peers.relay import Reply, Talk, Temper, said
 
-NOTICES: Final = (
+PLEAS: Final = (
     "ERROR: rate limit exceeded",
     "rate-limited: you are noting too much",
     "slow down please",
     "Too many requests, throttled",
-    "too many concurrent REQs",
 )
+# The last speaks of what is open at once, and so does not say that waiting helps.
+NOTICES: Final = (*PLEAS, "too many concurrent REQs")
 _WINDOW_S: Final = 60.0
 
 
