@@ -4,6 +4,7 @@ A relay can be told to leave and to come back on the same port, or to fall silen
 """
 
 import asyncio
+import socket
 import threading
 import time
 from collections import Counter
@@ -25,7 +26,10 @@ T = TypeVar("T")
 class Served:
     """One relay. Everything it holds is touched by its own thread only."""
 
-    def __init__(self, tempers: Sequence[Temper] = (), manners: Manners | None = None) -> None:
+    def __init__(
+        self, tempers: Sequence[Temper] = (), manners: Manners | None = None, hosts: Sequence[str] = (HOST,)
+    ) -> None:
+        self._hosts = hosts
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -37,13 +41,19 @@ class Served:
         self.sent: Counter[str] = Counter()  # messages by verb
         self.sent_ids: Counter[str] = Counter()  # events by id
         self.received: Counter[str] = Counter()
+        self.closed_with: list[int] = []  # the codes of clients that said goodbye
         self.port = 0
         self._wait(self._listen())
         self.relay = Relay(RelayUrl(self.url), manners or Manners(), tempers)
 
     @property
     def url(self) -> str:
-        return f"ws://{HOST}:{self.port}"
+        return self.urls[0]
+
+    @property
+    def urls(self) -> list[str]:
+        """One for each host: all of 127.0.0.0/8 is this machine, so one relay can look like many."""
+        return [f"ws://{host}:{self.port}" for host in self._hosts]
 
     @property
     def connections(self) -> int:
@@ -92,8 +102,11 @@ class Served:
 
     async def _listen(self) -> None:
         server = web.Server(self._handle)
-        self._listening = await self._loop.create_server(server, HOST, self.port, reuse_address=True)
-        self.port = self._listening.sockets[0].getsockname()[1]
+        if not self.port:
+            with socket.socket() as probe:
+                probe.bind((HOST, 0))
+                self.port = probe.getsockname()[1]
+        self._listening = await self._loop.create_server(server, self._hosts, self.port, reuse_address=True)
 
     async def _leave(self) -> None:
         if self._listening is not None:
@@ -108,17 +121,17 @@ class Served:
         if "upgrade" not in request.headers.get("Connection", "").lower():
             document = self.relay.document()
             return web.Response(status=404) if document is None else web.Response(body=orjson.dumps(document))
-        socket = web.WebSocketResponse(max_msg_size=self.relay.manners.message_bytes_max)
-        await socket.prepare(request)
+        opened = web.WebSocketResponse(max_msg_size=self.relay.manners.message_bytes_max)
+        await opened.prepare(request)
         handler = asyncio.current_task()
         assert handler is not None
         self._handlers.add(handler)
         talk, replies = self.relay.connect(time.time())
         self._outboxes[talk] = asyncio.Queue()
-        sending = asyncio.create_task(self._send(talk, socket))
+        sending = asyncio.create_task(self._send(talk, opened))
         try:
             self._say(talk, replies)
-            await self._converse(talk, socket)
+            await self._converse(talk, opened)
         finally:
             sending.cancel()
             self._handlers.discard(handler)
@@ -126,12 +139,14 @@ class Served:
             self.relay.disconnect(talk)
             if request.transport is not None:
                 request.transport.abort()
-        return socket
+        return opened
 
-    async def _converse(self, talk: Talk, socket: web.WebSocketResponse) -> None:
+    async def _converse(self, talk: Talk, opened: web.WebSocketResponse) -> None:
         while True:
             await self._thawed.wait()
-            message = await socket.receive()
+            message = await opened.receive()
+            if message.type is WSMsgType.CLOSE:
+                self.closed_with.append(message.data)
             if message.type is not WSMsgType.TEXT:
                 return
             self.received[orjson.loads(message.data)[0]] += 1
@@ -149,15 +164,15 @@ class Served:
             else:
                 outbox.put_nowait(text)
 
-    async def _send(self, talk: Talk, socket: web.WebSocketResponse) -> None:
+    async def _send(self, talk: Talk, opened: web.WebSocketResponse) -> None:
         outbox = self._outboxes[talk]
         while (text := await outbox.get()) is not None:
             await self._thawed.wait()
-            if socket.closed:
+            if opened.closed:
                 return
             self._count(text)
-            await socket.send_str(text)
-        await socket.close()
+            await opened.send_str(text)
+        await opened.close()
 
     def _count(self, text: str) -> None:
         verb = text[2 : text.index('"', 2)]
