@@ -9,7 +9,7 @@ from typing import assert_never
 
 from graspd.nostr.filter import Filter
 from graspd.sync.coverage import Segment, together
-from graspd.sync.filters import Cell, from_time
+from graspd.sync.filters import LAYER1, Cell, from_time
 from graspd.sync.interest import Interest
 from graspd.sync.limits import SyncLimits
 from graspd.sync.records import Certificate, Method
@@ -35,13 +35,6 @@ class Task:
     tag: str | None
     walks: bool  # reconciling it was refused, or has failed too often
     ids: bytes = b""
-
-    def filter(self, interest: Interest, since: UnixTime | None) -> Filter | None:
-        """The filter; None where nothing of it is left."""
-        if self.cell is None:
-            return None
-        wanted = self.cell.filter(self.tag, interest)
-        return None if wanted is None else from_time(wanted, since)
 
 
 class Batch:
@@ -70,7 +63,19 @@ class Batch:
         self.why = ""
         self._failed: list[Task] = []
         self._tries = 0
+        self._spelled: tuple[Cell, tuple[str, ...]] | None = None
         self._certificate: Certificate | None = None
+
+    def filter(self, task: Task, interest: Interest) -> Filter | None:
+        """The filter of a task; None where nothing of it is left. The filters of one cell share their values."""
+        if task.cell is None:
+            return None
+        if task.tag is None:
+            return from_time(LAYER1, self.errand.since)
+        if self._spelled is None or self._spelled[0] is not task.cell:
+            self._spelled = (task.cell, task.cell.values(interest))
+        values = self._spelled[1]
+        return from_time(Filter(tags=((task.tag, values),)), self.errand.since) if values else None
 
     @property
     def waits(self) -> bool:

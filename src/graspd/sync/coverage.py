@@ -30,14 +30,14 @@ class Coverage:
         self.audited = 0  # items that were confirmed before everything was cleared, and are checked again
         self.live = 0  # items whose live filters were opened on this link, or shed
         self.proof: Certificate | None = None  # of everything confirmed
-        self._ahead: list[tuple[int, int]] = []  # confirmed out of turn, behind a batch that is still pending
+        self._ahead: tuple[tuple[int, int], ...] = ()  # confirmed out of turn, behind a batch that is still pending
 
     def confirm(self, lo: int, hi: int, certificate: Certificate) -> None:
         """A batch with these items has ended well."""
-        self._ahead.append((lo, hi))
-        self._ahead.sort()
-        while self._ahead and self._ahead[0][0] <= self.confirmed:
-            self.confirmed = max(self.confirmed, self._ahead.pop(0)[1])
+        ahead = sorted((*self._ahead, (lo, hi)))
+        while ahead and ahead[0][0] <= self.confirmed:
+            self.confirmed = max(self.confirmed, ahead.pop(0)[1])
+        self._ahead = tuple(ahead)
         self.proof = weaker(self.proof, certificate)
 
     def unlink(self) -> None:
@@ -45,14 +45,14 @@ class Coverage:
         self.audited = 0
         self.planned = self.confirmed
         self.live = 0
-        self._ahead.clear()
+        self._ahead = ()
 
     def clear(self) -> None:
         """Nothing counts as confirmed any more; live filters stay as they are."""
         self.audited = max(self.audited, self.confirmed)
         self.confirmed = self.planned = 0
         self.proof = None
-        self._ahead.clear()
+        self._ahead = ()
 
 
 def together(one: Certificate, other: Certificate) -> Certificate:

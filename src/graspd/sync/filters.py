@@ -107,17 +107,11 @@ class Cell:
         """The filters themselves. Roots removed meanwhile are left out; with none left there is no filter."""
         if not self.tags:
             return [LAYER1]
-        values = self._values(interest)
+        values = self.values(interest)
         return [Filter(tags=((tag, values),)) for tag in self.tags] if values else []
 
-    def filter(self, tag: str | None, interest: Interest) -> Filter | None:
-        """The filter of one tag; None where nothing of it is left."""
-        if tag is None:
-            return LAYER1
-        values = self._values(interest)
-        return Filter(tags=((tag, values),)) if values else None
-
-    def _values(self, interest: Interest) -> tuple[str, ...]:
+    def values(self, interest: Interest) -> tuple[str, ...]:
+        """What stands in each of its filters."""
         return _root_ids(self.numbers, interest) if self.of_roots else _addresses(self.numbers, interest)
 
 

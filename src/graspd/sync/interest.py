@@ -212,6 +212,7 @@ class Interest:
 
     def _set_wanted(self, repo: Repo, standing: Standing | None) -> None:
         repo.wanted = standing is not None
+        self._shares.release(PubKey(repo.addr.split(":", 2)[1]), repo.peers)
         self._set_peers(repo, () if standing is None else self._admitted(standing, repo))
 
     def _admitted(self, standing: Standing, repo: Repo) -> tuple[RelayUrl, ...]:
@@ -220,8 +221,8 @@ class Interest:
         most = self._limits.relays_per_announcement
         if len(others) > most:
             self._findings.append(CapReached("relays of one announcement", repo.addr))
-        taken = self._shares.take(standing.pubkey, repo.number, others[:most])
-        if len(taken) < len(others[:most]):
+        taken = self._shares.take(standing.pubkey, others[:most])
+        if len(taken) < len(dict.fromkeys(others[:most])):
             self._findings.append(CapReached("relays of one author", repo.addr))
         return (*taken, *(url for url in self.mirrors if url not in taken))
 
@@ -233,8 +234,6 @@ class Interest:
 
     def _set_peers(self, repo: Repo, peers: tuple[RelayUrl, ...]) -> None:
         before, repo.peers = repo.peers, peers
-        if not peers:
-            self._shares.release(PubKey(repo.addr.split(":", 2)[1]), repo.number)
         for url in before:
             if url not in peers:
                 repos = self._repos_by_peer[url]

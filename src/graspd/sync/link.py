@@ -288,7 +288,7 @@ class Link:
 
     def _start(self, batch: Batch, task: Task) -> None:
         transfer: Transfer
-        wanted = task.filter(self._desk.interest, batch.errand.since)
+        wanted = batch.filter(task, self._desk.interest)
         if task.ids:
             transfer = Fetcher(self.line, self._desk, batch.number, task.ids)
         elif wanted is None:

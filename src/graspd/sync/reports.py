@@ -49,6 +49,8 @@ class PeerMoved:
     trigger: Trigger
     became: State
     why: str = ""
+    failures: int = 0  # in a row, where the move is one
+    retry_s: float = 0.0  # until it is dialled again
     level = Level.INFO
 
 

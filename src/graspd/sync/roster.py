@@ -313,4 +313,7 @@ class Roster:
     def _move(self, peer: Peer, trigger: Trigger, why: str = "") -> None:
         was = peer.state
         peer.state = moved(was, trigger)
-        self._desk.report(PeerMoved(peer.url, was, trigger, peer.state, why))
+        failures, retry_s = 0, 0.0
+        if trigger in (Trigger.FAILED, Trigger.LOST):
+            failures, retry_s = peer.health.failures, peer.dial_at - self._desk.now.mono
+        self._desk.report(PeerMoved(peer.url, was, trigger, peer.state, why, failures, retry_s))
