@@ -117,14 +117,18 @@ def stored_count(data_dir: Path) -> int:
 
 
 def test_it_can_be_stopped_and_run_again(data_dir: Path, tmp_path: Path) -> None:
-    events = history(12_000)
+    events = history(3000)
     (tmp_path / "events.jsonl").write_bytes(jsonl(events))
     with subprocess.Popen(
-        command_line("import", tmp_path / "events.jsonl", "--data-dir", data_dir),
+        command_line("import", "--data-dir", data_dir),
         env=clean_environment({"GRASPD_DOMAIN": DOMAIN}),
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as running:
+        assert running.stdin is not None
+        running.stdin.write(jsonl(events[:2000]))  # and no more, so that it cannot be done before it is stopped
+        running.stdin.flush()
         log = data_dir / f"{FILE_NAME}-wal"
         # The schema alone takes less: from here on, events have been committed.
         wait_until(lambda: log.exists() and log.stat().st_size > 500_000)

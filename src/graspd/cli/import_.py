@@ -2,12 +2,13 @@
 
 import asyncio
 import os
+import stat
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, BinaryIO, Final
 
 import orjson
 import typer
@@ -23,6 +24,7 @@ from graspd.settings import Settings
 
 SOURCE: Final = "import"
 _SHOWN_MAX: Final = 20
+_LINE_BYTES_MAX: Final = 16 * 1024 * 1024  # of a pipe; no relay takes an event as large
 
 
 def import_(
@@ -40,18 +42,29 @@ def import_(
     """
     settings, _ = loaded(config, domain=domain, data_dir=data_dir)
     start_logging(settings.log_level)
-    if file is None:
-        # Read whole before anything runs: a pipe may stall, and an interrupt must end us all the same.
-        given = sys.stdin.buffer.readlines()
-        report = asyncio.run(_Import(settings).run(given, sum(map(len, given))))
-    else:
-        try:
-            lines = file.open("rb")
-        except OSError as error:
-            raise DataDirError(f"{file} cannot be read: {error.strerror}") from error
-        with lines:
-            report = asyncio.run(_Import(settings).run(lines, os.fstat(lines.fileno()).st_size))
-    print(report)
+    try:
+        given = sys.stdin.buffer if file is None else file.open("rb")
+    except OSError as error:
+        raise DataDirError(f"{file} cannot be read: {error.strerror}") from error
+    with given:
+        print(asyncio.run(_Import(settings).run(given)))
+
+
+async def _lines(given: BinaryIO) -> AsyncIterator[bytes]:
+    """The lines of a file, or of a pipe as they come: its writer may stall, and an interrupt must end us all the same."""
+    if stat.S_ISREG(os.fstat(given.fileno()).st_mode):
+        for line in given:
+            yield line
+        return
+    reader = asyncio.StreamReader(limit=_LINE_BYTES_MAX)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), given)
+    try:
+        while line := await reader.readline():
+            yield line
+    except ValueError as error:
+        raise DataDirError(
+            f"standard input has a line of more than {_LINE_BYTES_MAX} bytes, which is no event"
+        ) from error
 
 
 class _Import:
@@ -63,28 +76,34 @@ class _Import:
         self._refused: list[tuple[int, Event, Verdict]] = []
         self._broken: list[tuple[int, str]] = []
 
-    async def run(self, lines: Iterable[bytes], size: int) -> str:
+    async def run(self, given: BinaryIO) -> str:
         from graspd.app import ingesting
 
         async with ingesting(self._settings) as (_, ingest, _):
+            size = os.fstat(given.fileno()).st_size or None
             with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
                 task = progress.add_task("importing", total=size)
-                await self._submit(ingest, self._read(lines, partial(progress.advance, task)))
-                while again := [entry for entry in self._refused if entry[2].reason.may_change]:
-                    # Something taken in this pass may be what these waited for; a pass that takes nothing is the last.
-                    taken = self._counts["stored"]
-                    self._refused = [entry for entry in self._refused if not entry[2].reason.may_change]
-                    await self._submit(ingest, [(number, event) for number, event, _ in again])
-                    if self._counts["stored"] == taken:
-                        break
+                number = 0
+                async for line in _lines(given):
+                    number += 1
+                    event = self._parsed(number, line)
+                    if event is not None:
+                        await self._submit(ingest, number, event)
+                    progress.advance(task, len(line))
+                await ingest.drained()
+                await self._try_again(ingest)
         return self._report()
 
-    def _read(self, lines: Iterable[bytes], advance: Callable[[int], None]) -> Iterator[tuple[int, Event]]:
-        for number, line in enumerate(lines, 1):
-            event = self._parsed(number, line)
-            if event is not None:
-                yield number, event
-            advance(len(line))
+    async def _try_again(self, ingest: Ingest) -> None:
+        """What was refused may wait for something that came later; a pass that takes nothing is the last."""
+        while again := [entry for entry in self._refused if entry[2].reason.may_change]:
+            taken = self._counts["stored"]
+            self._refused = [entry for entry in self._refused if not entry[2].reason.may_change]
+            for number, event, _ in again:
+                await self._submit(ingest, number, event)
+            await ingest.drained()
+            if self._counts["stored"] == taken:
+                break
 
     def _parsed(self, number: int, line: bytes) -> Event | None:
         if not line.strip():
@@ -103,11 +122,9 @@ class _Import:
             return None
         return event
 
-    async def _submit(self, ingest: Ingest, events: Iterable[tuple[int, Event]]) -> None:
-        for number, event in events:
-            ingest.submit(event, partial(self._answered, number, event), SOURCE, frozenset())
-            await ingest.room()
-        await ingest.drained()
+    async def _submit(self, ingest: Ingest, number: int, event: Event) -> None:
+        ingest.submit(event, partial(self._answered, number, event), SOURCE, frozenset())
+        await ingest.room()
 
     def _answered(self, number: int, event: Event, verdict: Verdict) -> None:
         if verdict.accepted:
