@@ -51,7 +51,7 @@ def import_(
 
 
 async def _lines(given: BinaryIO) -> AsyncIterator[bytes]:
-        raise DataDirError(f"standard input has a line of over {_LINE_BYTES_MAX} bytes, which is no event") from error
+    """The lines of a file, or of a pipe as they come: its writer may stall, and an interrupt must end us even then."""
     if stat.S_ISREG(os.fstat(given.fileno()).st_mode):
         for line in given:
             yield line
