@@ -18,7 +18,7 @@ _ID_BYTES = 32
 class Fetch:
     """The ids of one transfer."""
 
-    def __init__(self, ids: bytes, limits: SyncLimits) -> None:
+    def __init__(self, ids: bytes, page_limit: int, limits: SyncLimits) -> None:
         self._limits = limits
         self._ids = ids
         self._at = 0
@@ -27,7 +27,7 @@ class Fetch:
         self.asked: dict[EventId, None] = {}  # by the request that is open
         self._asked_count = 0
         self._stuck = False  # the last request brought nothing at all
-        self.ids_max = limits.fetch_ids  # a request
+        self.ids_max = min(limits.fetch_ids, page_limit)  # a request
         self.delivered = 0
 
     @property

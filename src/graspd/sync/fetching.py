@@ -23,7 +23,7 @@ class Fetcher(Transfer):
 
     def __init__(self, line: Line, desk: Desk, batch: int, ids: bytes = b"") -> None:
         super().__init__(line, desk, batch)
-        self._fetch: Fetch | None = Fetch(ids, desk.limits) if ids else None
+        self._fetch: Fetch | None = Fetch(ids, line.page_limit, desk.limits) if ids else None
         self._looking: JobId | None = None
         self._looked_up: list[EventId] = []
         self._claims_until: Monotonic | None = None
@@ -41,7 +41,7 @@ class Fetcher(Transfer):
     def add_ids(self, ids: bytes) -> None:
         """Fetch these too."""
         assert self._fetch is None
-        self._fetch = Fetch(ids, self.desk.limits) if ids else None
+        self._fetch = Fetch(ids, self.line.page_limit, self.desk.limits) if ids else None
 
     def pump(self) -> None:
         if self.sub is None and self.outcome is None:

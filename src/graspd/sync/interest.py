@@ -217,14 +217,14 @@ class Interest:
 
     def _admitted(self, standing: Standing, repo: Repo) -> tuple[RelayUrl, ...]:
         """The relays of an announcement that count: not ourselves, and no more than its author's share."""
-        others = [url for url in standing.relays if not self.is_own(url)]
+        others = [url for url in standing.relays if not self.is_own(url) and url not in self.mirrors]
         most = self._limits.relays_per_announcement
         if len(others) > most:
             self._findings.append(CapReached("relays of one announcement", repo.addr))
         taken = self._shares.take(standing.pubkey, others[:most])
         if len(taken) < len(dict.fromkeys(others[:most])):
             self._findings.append(CapReached("relays of one author", repo.addr))
-        return (*taken, *(url for url in self.mirrors if url not in taken))
+        return (*taken, *self.mirrors)
 
     def is_own(self, url: RelayUrl) -> bool:
         """Whether a URL is one of ours."""
