@@ -63,6 +63,15 @@ def test_line_names_everything_in_one_line() -> None:
     )
 
 
+def test_failure_says_how_often_and_when_it_is_tried_again() -> None:
+    finding = f.PeerMoved(PEER, State.DIALING, Trigger.FAILED, State.WAITING, "connection refused", 3, 20.0)
+
+    assert line_of(finding) == (
+        'peer_moved peer=wss://a.example was=dialing trigger=failed became=waiting why="connection refused" '
+        "failures=3 retry_s=20"
+    )
+
+
 def test_long_list_is_cut() -> None:
     ids = tuple(EventId(f"{number:064x}") for number in range(9))
     line = line_of(f.BatchEnded(PEER, f.SyncKind.DAILY, False, 2, f.Method.RECONCILED, ids, "unserved"))
@@ -75,8 +84,9 @@ def test_long_list_is_cut() -> None:
 def test_warning_is_written_once_for_each_peer_and_cause(written: Written) -> None:
     assert len(written(*[f.GapFound(PEER, EventId(f"{number:064x}")) for number in range(50)])) == 1
     assert len(written(f.GapFound(OTHER, ID))) == 1
-    assert len(written(moved(Trigger.FAILED, "x"), moved(Trigger.FAILED, "x"))) == 1
-    assert len(written(moved(Trigger.LOST, "x"))) == 1
+    assert len(written(*[moved(Trigger.FAILED, f"network failed: {number}") for number in range(9)])) == 1
+    assert len(written(moved(Trigger.FAILED, "connection refused"))) == 1
+    assert len(written(moved(Trigger.LOST, "network failed"))) == 1
 
 
 def test_what_was_kept_back_is_counted(written: Written) -> None:

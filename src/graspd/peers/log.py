@@ -85,10 +85,10 @@ class FindingLog:
 
 
 def line_of(finding: f.Finding) -> str:
-    """A finding in one line."""
+    """A finding in one line; what has nothing to say, its default, is left out."""
     name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(finding).__name__).lower()
-    values = ((field.name, getattr(finding, field.name)) for field in fields(finding))
-    return " ".join([name, *(f"{key}={_shown(value)}" for key, value in values if value not in ("", (), None))])
+    values = ((field, getattr(finding, field.name)) for field in fields(finding))
+    return " ".join([name, *(f"{field.name}={_shown(value)}" for field, value in values if value != field.default)])
 
 
 def _level_of(finding: f.Finding) -> int:
@@ -98,11 +98,14 @@ def _level_of(finding: f.Finding) -> int:
 
 
 def _cause_of(finding: f.Finding) -> Cause:
-    """What makes two findings the same warning. Texts of a peer's own making do not: they could differ for ever."""
+    """What makes two findings the same warning. Texts of a peer's own making do not: they could differ for ever.
+
+    Of a move it is the fault that counts; what stands behind its colon is such a text.
+    """
     peer = getattr(finding, "peer", "")
     match finding:
         case f.PeerMoved():
-            return ("moved", peer, finding.trigger.value)
+            return ("moved", peer, finding.trigger.value, finding.why.partition(":")[0])
         case f.CapReached():
             return ("cap", finding.what)
         case _:
