@@ -95,11 +95,20 @@ class Publication:
 class Content:
     """Somebody's next event."""
 
-    def __init__(self, rng: Random, faults: Faults, peers: Sequence[RelayUrl], direct_share: float) -> None:
+    def __init__(
+        self,
+        rng: Random,
+        faults: Faults,
+        peers: Sequence[RelayUrl],
+        direct_share: float,
+        *,
+        restless: bool = False,
+    ) -> None:
         self._rng = rng
         self._faults = faults
         self._peers = list(peers)
         self._direct_share = direct_share
+        self._restlessness = 12 if restless else 1  # how much oftener owners change their relays
         self._people = [author(f"person {number}") for number in range(6)]
         self._count = 0
         self.repos: list[Repo] = []
@@ -132,7 +141,7 @@ class Content:
             (self._root, 30),
             (self._reply, 45),
             (self._state, 8),
-            (self._announce_again, 4),
+            (self._announce_again, 4 * self._restlessness),
             (self._announce_new, 3),
             (self._announce_elsewhere, 2),
             (self._noise, 3),
@@ -145,7 +154,7 @@ class Content:
             (Fault.FUTURE, self._future, 2),
             (Fault.PAST, self._past, 2),
             (Fault.LATE, self._late, 4),
-            (Fault.SHRUNK, self._drop_relay, 4),
+            (Fault.SHRUNK, self._drop_relay, 4 * self._restlessness),
             (Fault.MANY_RELAYS, self._many_relays, 0.5),
             (Fault.OURSELVES, self._name_ourselves, 1),
             (Fault.PRIVATE, self._name_private, 1),

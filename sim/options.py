@@ -14,7 +14,7 @@ from sim.faults import SILENT, Fault, Faults
 from sim.network import Rates, Site
 from sim.peers.authenticating import Authenticating, AuthFlooding
 from sim.peers.capped import Capped
-from sim.peers.endless import Endless, Repeating
+from sim.peers.endless import Endless, LimitIgnoring, Repeating
 from sim.peers.flapping import Flapping
 from sim.peers.flooding import Flooding
 from sim.peers.forging import Forging, Tampering
@@ -50,6 +50,7 @@ class Options:
     trouble_s: float  # mean time between two troubles of a peer
     own_trouble_s: float  # mean time between two troubles of our own
     direct_share: float
+    restless: bool  # owners keep changing the relays of their repositories
     core_share: float
     others_stay: bool  # after healing, the rest goes on as before; else it is down for good
     limits: SyncLimits
@@ -67,6 +68,9 @@ def draw(rng: Random) -> Options:
     enabled = frozenset(
         fault for fault in Fault if not calm and rng.random() < _FAULT_SHARE and (silent or fault not in SILENT)
     )
+    restless = not calm and rng.random() < 0.2
+    if restless:
+        enabled |= {Fault.SHRUNK, *rng.sample((Fault.DIAL_HANG, Fault.DOWN, Fault.FLAP), 2)}
     (hours,) = rng.choices((0.2, 0.5, 1, 2, 4, 8, 30, 60), (15, 20, 20, 20, 12, 7, 4, 2))
     safety_s = _HOUR * hours
     return Options(
@@ -75,24 +79,25 @@ def draw(rng: Random) -> Options:
         peers=rng.randint(1, 5),
         liars=0 if calm else rng.choice((0, 0, 1, 1, 2)),
         bootstraps=rng.randint(0, 2),
-        repos=rng.randint(1, 6),
+        repos=rng.randint(1, 2 if restless else 6),
         history=int(10 ** rng.uniform(0.5, 2.0)),
         safety_s=safety_s,
         happen_s=max(10 ** rng.uniform(1.5, 3.3), safety_s / _HAPPENINGS_MAX),
         trouble_s=10 ** rng.uniform(2.3, 4),
         own_trouble_s=10 ** rng.uniform(2.8, 4.3),
-        direct_share=rng.choice((0.0, 0.1, 0.3)),
+        direct_share=0.8 if restless else rng.choice((0.0, 0.1, 0.3)),
+        restless=restless,
         core_share=rng.uniform(0.3, 1.0),
         others_stay=rng.random() < 0.7,
-        limits=SyncLimits() if calm else _limits(rng),
+        limits=SyncLimits() if calm else _limits(rng, restless=restless),
     )
 
 
-def _limits(rng: Random) -> SyncLimits:
+def _limits(rng: Random, *, restless: bool) -> SyncLimits:
     """The engine's own limits, now and then so small that they bite."""
     limits = SyncLimits()
     smaller: tuple[tuple[float, dict[str, Any]], ...] = (
-        (0.15, {"peers_max": rng.randint(1, 4)}),
+        (0.6 if restless else 0.1, {"peers_max": rng.randint(1, 4)}),
         (0.15, {"filter_values": rng.randint(1, 5)}),
         (0.1, {"filters_max": rng.randint(8, 20)}),
         (0.15, {"batch_items": rng.randint(1, 20)}),
@@ -189,6 +194,7 @@ def _lie(rng: Random, faults: Faults) -> Temper:
         lambda: Changing(rng, faults),
         lambda: Hiding(faults),
         lambda: Repeating(faults),
+        lambda: LimitIgnoring(faults),
         lambda: Endless(faults, rng.randint(5, 60)),
         lambda: Flooding(faults, rng.randint(1, 200)),
         lambda: Forging(rng, faults, rng.uniform(0.1, 1)),

@@ -39,6 +39,7 @@ _EXPIRE_S: Final = 300.0
 _HOUR: Final = 3600.0
 _PROMPT_S: Final = 3 * _HOUR  # one more backoff and one more retry of a batch, each an hour at most, and the transfers
 _SILENT_S: Final = 51 * _HOUR  # a phantom is believed for a day; the daily sync after it comes within 25 hours
+_START_S: Final = 60.0
 _POLL_S: Final = 300.0
 _CANARIES: Final = 2
 
@@ -70,7 +71,9 @@ class World:
         self.rng = rng
         self._make_peers()
         urls = [*self.own.network.sites]
-        self.content = Content(Random(f"{seed}/content"), self.faults, urls, self.options.direct_share)
+        self.content = Content(
+            Random(f"{seed}/content"), self.faults, urls, self.options.direct_share, restless=self.options.restless
+        )
         self.own.bootstrap = tuple(rng.sample(urls, min(self.options.bootstraps, len(urls))))
         self.troubles = Troubles(self.timeline, Random(f"{seed}/troubles"), self.faults, self.own, self.options)
         self.moves = Moves(self.own)
@@ -125,6 +128,8 @@ class World:
         core = self._choose_core()
         self.trace.note(self.timeline.now, f"heal {' '.join(core)}")
         self.troubles.end(core)
+        # Who has just been started again must first read its own history to know its peers.
+        self.timeline.run_until(self.timeline.now + _START_S)
         self._converge(core, self._bound(core))
         if self.options.calm:
             self.once.inspect()

@@ -1,11 +1,14 @@
 """Pages without end: the same page for ever, or always older events that nobody signed."""
 
+from dataclasses import replace
+
+from graspd.nostr import messages as m
 from graspd.nostr.event import Event
 from graspd.nostr.filter import Filter
 from graspd.types import PubKey
 from sim.content import forged, make
 from sim.faults import Fault, Faults
-from sim.peers.relay import Temper
+from sim.peers.relay import Reply, Talk, Temper
 
 _NOBODY = PubKey("0" * 63 + "1")
 
@@ -26,11 +29,25 @@ class Repeating(Temper):
             return events
         if timeless in self._pages:
             self._faults.saw(Fault.REPEATING)
-            if wanted.limit is not None and len(self._pages[timeless]) > wanted.limit:
-                self._faults.saw(Fault.LIMIT_IGNORED)
             return self._pages[timeless]
         self._pages[timeless] = events
         return events
+
+
+class LimitIgnoring(Temper):
+    """Does not look at the limit alone, and so sends its history to whoever wants to hear news."""
+
+    lies = True
+
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
+
+    def instead(self, talk: Talk, message: m.ClientMessage, now: float) -> list[Reply] | None:
+        """As if no limit had been given."""
+        if not isinstance(message, m.Request):
+            return None
+        self._faults.saw(Fault.LIMIT_IGNORED)
+        return talk.request(message.sub_id, tuple(replace(wanted, limit=None) for wanted in message.filters), now)
 
 
 class Endless(Temper):

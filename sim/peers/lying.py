@@ -62,13 +62,13 @@ class Changing(Temper):
         """Forget the set of the round before."""
         if not isinstance(message, m.NegMsg) or message.sub_id not in talk.sessions:
             return None
-        self._faults.saw(Fault.CHANGING)
         wanted = talk.filter_by_session[message.sub_id]
         talk.sessions[message.sub_id] = Responder(talk.relay.items(wanted, now), talk.relay.manners.frame_bytes)
         return talk.negotiate(message.sub_id, message.message)
 
     def claim(self, wanted: Filter, events: list[Event]) -> list[tuple[int, EventId]]:
         """Some of the truth, and forty ids made up on the spot."""
+        self._faults.saw(Fault.CHANGING)
         some = [claimed for claimed in super().claim(wanted, events) if self._rng.random() < 0.5]
         new = [(_START + self._rng.randrange(10**6), EventId(f"{self._rng.getrandbits(256):064x}")) for _ in range(40)]
         return some + new

@@ -102,7 +102,7 @@ class Talk:
     def _answer(self, message: m.ClientMessage, now: float) -> list[Reply]:
         match message:
             case m.Request(sub_id, filters):
-                return self._request(sub_id, filters, now)
+                return self.request(sub_id, filters, now)
             case m.Close(sub_id):
                 self.subs.pop(sub_id, None)
                 return []
@@ -121,7 +121,8 @@ class Talk:
             case m.Publish(event):
                 return [said(m.ok(event.id, False, "restricted: read only"))]
 
-    def _request(self, sub_id: SubId, filters: tuple[Filter, ...], now: float) -> list[Reply]:
+    def request(self, sub_id: SubId, filters: tuple[Filter, ...], now: float) -> list[Reply]:
+        """The answer to REQ."""
         manners = self.relay.manners
         if sub_id not in self.subs and len(self.subs) >= manners.subscriptions_max:
             return [said(m.closed(sub_id, "error: too many concurrent subscriptions"))]
