@@ -279,9 +279,8 @@ def test_a_peer_that_takes_fewer_subscriptions_than_thought_is_served_all_the_sa
 def test_a_flood_nobody_asked_for_ends_in_a_rest() -> None:
     world, peer, _, _ = small_world()
     world.run(60)
-    assert peer.link is not None
-    sub = next(iter(peer.subs))
-    link = peer.link
+    sub, link = next(iter(peer.subs)), view(world, peer).link
+    assert link is not None
     for number in range(150):
         world.tell(inputs.EventArrived(link, sub, made(1, DAVE, content=str(number))))
     assert view(world, peer).state is State.RESTING

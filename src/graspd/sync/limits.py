@@ -16,14 +16,16 @@ class SyncLimits:
     gap_slack_s: int = 60  # an event as young as this may still be on its way to us live
     since_margin_s: int = 900  # `since` looks at created_at: events signed earlier and sent later need room
     daily_s_min: int = 23 * 3600  # the daily sync comes at a random time, so that servers do not call in step
-    daily_s_max: int = 25 * 3600
+    daily_s_max: int = 25 * 3600  # an hour to either side of a day keeps peers apart
 
     # Health
-    backoff_s_first: float = 5.0
-    backoff_s_max: float = 3600.0
+    backoff_s_first: float = 5.0  # after the first failure; most are over by then
+    backoff_s_max: float = 3600.0  # a relay that is down for hours costs one dial an hour
     backoff_jitter: float = 0.1  # share by which a delay may be longer, for the same reason as the daily spread
-    dead_after_s: int = 24 * 3600
-    dead_retry_s: float = 24 * 3600.0
+    dead_after_s: int = (
+        24 * 3600
+    )  # of failures without a break: about a third of the relays named anywhere are gone for good
+    dead_retry_s: float = 24 * 3600.0  # between the dials of a dead peer: some come back
     stable_s: float = 300.0  # a link must live this long before its loss counts as the first failure again
     unwelcome_s: float = 3600.0  # until a peer that refused our authentication is dialled again
     dial_s_max: float = 30.0  # longer than any shell should try: a dial without an answer is a failure
@@ -31,7 +33,7 @@ class SyncLimits:
 
     # Rate limits of peers
     rate_limit_s: float = 65.0  # most relays count by the minute
-    rate_limit_s_max: float = 3600.0
+    rate_limit_s_max: float = 3600.0  # however often it is said: an hour without a request is enough for any relay
     rate_limit_memory_s: float = 600.0  # another within this time after the last: twice as long
     requests_burst: int = 60  # requests at once to a peer that has been left in peace
     requests_per_s: float = 4.0  # and from then on
@@ -58,7 +60,7 @@ class SyncLimits:
     job_s: float = 120.0  # a question to our own store without an answer has failed
     negentropy_first_s: float = 10.0  # silence for this long after NEG-OPEN: not supported
     retry_s_first: float = 30.0  # a batch that ended badly
-    retry_s_max: float = 3600.0
+    retry_s_max: float = 3600.0  # between the tries of a batch that goes on ending badly
     reconcile_tries: int = 2  # of a filter whose reconciling breaks off; then it is walked
     interruptions_max: int = 5  # of a request that is closed for a reason that should pass, before it has failed
 
@@ -76,8 +78,10 @@ class SyncLimits:
     need_max: int = 200_000  # ids a session
     deferred_max: int = 10_000  # ids a transfer waits for another peer to deliver
     scanned_at_once: int = 5000  # ids looked at in one step, so that no step is long
-    refused_retry_s: int = 3600
-    unsupported_retry_s: int = 24 * 3600
+    refused_retry_s: int = 3600  # until a peer that refused to reconcile, for a reason that may pass, is asked again
+    unsupported_retry_s: int = (
+        24 * 3600
+    )  # until a peer that does not know negentropy is asked again: relays are upgraded
     range_splits_max: int = 64  # of the time range, after `blocked:`
     fetch_ids: int = 100  # relays cap look-ups by id at about 150
     fetch_tries: int = 2  # requests for an id that was claimed, before it is called a phantom
@@ -97,19 +101,21 @@ class SyncLimits:
     refetch_max: int = 5000  # ids waiting to be fetched again, a peer
 
     # What announcements may ask of us
-    relays_per_announcement: int = 20
-    relays_per_author: int = 60
-    peers_max: int = 2000
-    repositories_max: int = 100_000
-    roots_per_repository: int = 50_000
-    roots_max: int = 1_000_000
+    relays_per_announcement: int = 20  # real announcements name fewer than ten
+    relays_per_author: int = 60  # different ones over all repositories of an author, so that nobody fills all rooms
+    peers_max: int = 2000  # links at once; the papers stop at 100, and each link costs a socket and its live filters
+    repositories_max: int = 100_000  # announcements kept in mind, ten times what the engine was measured with
+    roots_per_repository: int = (
+        50_000  # a hundred times the papers' most, so that one repository cannot take all the memory
+    )
+    roots_max: int = 1_000_000  # in all, at about a hundred bytes each
     repositories_per_root: int = 50  # `a` tags of one root event that count
 
     # Budgets of misbehaviour
-    budget: float = 100.0
+    budget: float = 100.0  # a hundred slips at once; prices are in the docs of sync
     budget_per_s: float = 0.05  # regained
-    rest_s_first: float = 3600.0
-    rest_s_max: float = 24 * 3600.0
+    rest_s_first: float = 3600.0  # for a peer that spent its budget; twice as long each time
+    rest_s_max: float = 24 * 3600.0  # however often: an honest peer that was misjudged is back within a day
 
     # Housekeeping
     sweep_s: float = 60.0  # empty peers let go, rooms given away, shrunken filters rebuilt
