@@ -13,7 +13,7 @@ from typing import Final
 from graspd.nostr.filter import Filter
 from graspd.nostr.kinds import ANNOUNCEMENT, STATE
 from graspd.sync.inputs import PeerTerms
-from graspd.sync.interest import Interest
+from graspd.sync.interest import VALUE_OVERHEAD, Interest
 from graspd.sync.limits import SyncLimits
 from graspd.types import UnixTime
 
@@ -23,7 +23,6 @@ ROOT_TAGS: Final = ("e", "E", "q")
 
 _REQUEST_OVERHEAD: Final = 128  # ["REQ","<id>",...] and brackets
 _FILTER_OVERHEAD: Final = 64  # {"#e":[],"since":...,"limit":0},
-_VALUE_OVERHEAD: Final = 3  # two quotes and a comma
 _HEX_ID: Final = 64
 
 
@@ -76,11 +75,11 @@ class Room:
     def values_max(self) -> int:
         """Ids that one filter can hold where its three tags share a message."""
         a_third = (self.message_bytes - _REQUEST_OVERHEAD) // len(ROOT_TAGS)
-        return max(1, (a_third - _FILTER_OVERHEAD) // (_HEX_ID + _VALUE_OVERHEAD))
+        return max(1, (a_third - _FILTER_OVERHEAD) // (_HEX_ID + VALUE_OVERHEAD))
 
     def roots_max(self, total_bytes: int, filters: int) -> int:
         """How many roots fit into so many bytes of requests and so many filters, each root in three filters."""
-        by_bytes = total_bytes // (len(ROOT_TAGS) * (_HEX_ID + _VALUE_OVERHEAD))
+        by_bytes = total_bytes // (len(ROOT_TAGS) * (_HEX_ID + VALUE_OVERHEAD))
         return max(0, min(by_bytes, filters // len(ROOT_TAGS) * self.values_max()))
 
 
@@ -127,12 +126,6 @@ def _addresses(numbers: "array[int]", interest: Interest) -> tuple[str, ...]:
     return tuple([interest.repo(number).addr for number in numbers])
 
 
-def value_bytes(value: str) -> int:
-    """Room that a value takes in a filter; escapes are rare, so what needs them is counted at its worst."""
-    plain = value.isascii() and value.isprintable() and '"' not in value and "\\" not in value
-    return (len(value) if plain else 6 * len(value.encode())) + _VALUE_OVERHEAD
-
-
 def filter_count(repos: int, roots: int, values: int) -> int:
     """Filters that so many repositories and roots take, layer 1 among them."""
     return 1 + len(REPO_TAGS) * -(-repos // values) + len(ROOT_TAGS) * -(-roots // values)
@@ -165,7 +158,7 @@ def _chunks(
 ) -> Iterator[tuple["array[int]", int]]:
     chunk, size = array("i"), 0
     for number in numbers:
-        cost = _HEX_ID + _VALUE_OVERHEAD if of_roots else value_bytes(interest.repo(number).addr)
+        cost = _HEX_ID + VALUE_OVERHEAD if of_roots else interest.repo(number).value_bytes
         if chunk and (len(chunk) == count_max or size + cost > bytes_max):
             yield chunk, size
             chunk, size = array("i"), 0

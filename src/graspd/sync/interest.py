@@ -7,6 +7,7 @@ connections or transfers. In the papers: RepoSyncIndex, and derive_relay_targets
 
 from array import array
 from collections.abc import Iterator
+from typing import Final
 
 from graspd.nostr.event import Event
 from graspd.nostr.kinds import ANNOUNCEMENT, ROOT_KINDS, STATE
@@ -23,17 +24,25 @@ from graspd.types import EventId, PubKey, RelayUrl, RepoAddr
 
 _ADDRESS_PREFIX = f"{ANNOUNCEMENT}:"
 _REMOVED = -1
+VALUE_OVERHEAD: Final = 3  # two quotes and a comma
 _DIGEST_MASK = (1 << 128) - 1
+
+
+def value_bytes(value: str) -> int:
+    """Room that a value takes in a filter; escapes are rare, so what needs them is counted at its worst."""
+    plain = value.isascii() and value.isprintable() and '"' not in value and "\\" not in value
+    return (len(value) if plain else 6 * len(value.encode())) + VALUE_OVERHEAD
 
 
 class Repo:
     """A repository that was announced, or that some root event names."""
 
-    __slots__ = ("addr", "digest", "number", "peers", "removed", "roots", "wanted")
+    __slots__ = ("addr", "digest", "number", "peers", "removed", "roots", "value_bytes", "wanted")
 
     def __init__(self, number: int, addr: RepoAddr) -> None:
         self.number = number
         self.addr = addr
+        self.value_bytes = value_bytes(addr)
         self.wanted = False  # an announcement makes it ours to sync
         self.peers: tuple[RelayUrl, ...] = ()
         self.roots = array("i")  # by number, in order of arrival; -1 where one was removed

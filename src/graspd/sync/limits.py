@@ -22,9 +22,7 @@ class SyncLimits:
     backoff_s_first: float = 5.0  # after the first failure; most are over by then
     backoff_s_max: float = 3600.0  # a relay that is down for hours costs one dial an hour
     backoff_jitter: float = 0.1  # share by which a delay may be longer, for the same reason as the daily spread
-    dead_after_s: int = (
-        24 * 3600
-    )  # of failures without a break: about a third of the relays named anywhere are gone for good
+    dead_after_s: int = 24 * 3600  # without a break: a third of all relays that are named are gone for good
     dead_retry_s: float = 24 * 3600.0  # between the dials of a dead peer: some come back
     stable_s: float = 300.0  # a link must live this long before its loss counts as the first failure again
     unwelcome_s: float = 3600.0  # until a peer that refused our authentication is dialled again
@@ -79,9 +77,7 @@ class SyncLimits:
     deferred_max: int = 10_000  # ids a transfer waits for another peer to deliver
     scanned_at_once: int = 5000  # ids looked at in one step, so that no step is long
     refused_retry_s: int = 3600  # until a peer that refused to reconcile, for a reason that may pass, is asked again
-    unsupported_retry_s: int = (
-        24 * 3600
-    )  # until a peer that does not know negentropy is asked again: relays are upgraded
+    unsupported_retry_s: int = 24 * 3600  # until one that does not know negentropy is: relays are upgraded
     range_splits_max: int = 64  # of the time range, after `blocked:`
     fetch_ids: int = 100  # relays cap look-ups by id at about 150
     fetch_tries: int = 2  # requests for an id that was claimed, before it is called a phantom
@@ -105,9 +101,7 @@ class SyncLimits:
     relays_per_author: int = 60  # different ones over all repositories of an author, so that nobody fills all rooms
     peers_max: int = 2000  # links at once; the papers stop at 100, and each link costs a socket and its live filters
     repositories_max: int = 100_000  # announcements kept in mind, ten times what the engine was measured with
-    roots_per_repository: int = (
-        50_000  # a hundred times the papers' most, so that one repository cannot take all the memory
-    )
+    roots_per_repository: int = 50_000  # so that one repository cannot take all the memory
     roots_max: int = 1_000_000  # in all, at about a hundred bytes each
     repositories_per_root: int = 50  # `a` tags of one root event that count
 

@@ -4,13 +4,14 @@ Numbers in, numbers out, in columns: a popular relay is named by every repositor
 sorted within one short step.
 """
 
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspd.sync.filters import Room, value_bytes
+from graspd.sync.filters import Room
 from graspd.sync.interest import Interest
 from graspd.sync.limits import SyncLimits
 
@@ -29,10 +30,12 @@ class Selection:
 
 def roots_of(repos: Iterable[int], interest: Interest) -> Numbers:
     """The roots of these repositories, each once, by number."""
-    columns = [np.frombuffer(roots, np.int32) for number in repos if (roots := interest.repo(number).roots)]
+    joined = array("i")
+    for number in repos:
+        joined.extend(interest.repo(number).roots)
     is_there = np.zeros(interest.roots.ever, np.bool_)
-    if columns:
-        found = np.concatenate(columns)
+    if joined:
+        found = np.frombuffer(joined, np.int32)
         is_there[found[found >= 0]] = True
     return np.flatnonzero(is_there)
 
@@ -44,7 +47,7 @@ def select(repos: Iterable[int], requests: int, filters: int, room: Room, intere
     shed: list[int] = []
     for number in repos:
         # A value stands in three filters.
-        bytes_left -= 3 * value_bytes(interest.repo(number).addr)
+        bytes_left -= 3 * interest.repo(number).value_bytes
         (kept if bytes_left > 0 else shed).append(number)
     roots = roots_of([*kept, *shed], interest)
     most = room.roots_max(max(0, bytes_left), filters)
