@@ -28,10 +28,13 @@ TERMS_S_MAX: Final = 2.0  # that an open link waits for the NIP-11 document
 PING_S: Final = 30.0  # of silence, then a ping; half of it again without an answer, and the link is lost
 CLOSE_S_MAX: Final = 2.0
 MESSAGE_BYTES_MAX: Final = 4 * 1024 * 1024  # relays send reconciliation frames of a megabyte, in hex
+SIGNS_OF_LIFE_MAX: Final = 120  # pings and pongs a minute; more are a flood that no lane would hold back
 OUTBOX_BYTES_MAX: Final = 8 * 1024 * 1024  # a peer that leaves this much unread has stopped reading
 _HINT: Final = {None: i.EoseHint.NONE, True: i.EoseHint.FINISH, False: i.EoseHint.MORE}
 
 Socket = aiohttp.ClientWebSocketResponse[bool]
+Message = WSMessage | WSMessageTextBytes
+Why = tuple[i.LinkFault, str]
 
 
 class Link:
@@ -57,17 +60,20 @@ class Link:
         self._outbox: deque[bytes] = deque()
         self._outbox_bytes = 0
         self._sendable = asyncio.Event()
+        self._signs_of_life = (0, 0)  # the minute, and how many in it
 
     async def run(self) -> None:
         """Dial and carry messages until the link ends; the last thing put into the lane is why."""
+        outcome: type[i.LinkFailed | i.LinkLost] = i.LinkFailed
         try:
             async with AsyncExitStack() as stack:
                 socket, terms = await self._opened(stack)
                 await self._lane.put(i.LinkOpened(self._id, terms))
-                ended: i.Input = await self._carried(socket)
+                outcome = i.LinkLost
+                why = await self._carried(socket)
         except (DialRefused, aiohttp.ClientError, OSError, ValueError) as error:
-            ended = i.LinkFailed(self._id, *fault_of(error))
-        self._lane.put_now(ended)
+            why = fault_of(error)
+        self._lane.put_now(outcome(self._id, *why))
 
     def send(self, message: bytes) -> None:
         """Send a message, in the order given."""
@@ -93,6 +99,7 @@ class Link:
                 self._peer,
                 timeout=ClientWSTimeout(ws_close=CLOSE_S_MAX),
                 heartbeat=PING_S,
+                autoping=False,
                 compress=0,
                 max_msg_size=MESSAGE_BYTES_MAX,
                 decode_text=False,
@@ -102,7 +109,7 @@ class Link:
         reading.cancel()
         return socket, reading.result() if done else None
 
-    async def _carried(self, socket: Socket) -> i.LinkLost:
+    async def _carried(self, socket: Socket) -> Why:
         sending = asyncio.create_task(self._send_all(socket))
         try:
             return await self._receive_all(socket)
@@ -121,17 +128,28 @@ class Link:
         except (aiohttp.ClientError, ConnectionError):
             return  # the reading side learns the same, and says so
 
-    async def _receive_all(self, socket: Socket) -> i.LinkLost:
+    async def _receive_all(self, socket: Socket) -> Why:
         while True:
             message = await socket.receive()
-            if message.type is WSMsgType.TEXT:
-                await self._take(message.data)
-            elif message.type is WSMsgType.BINARY:
-                await self._lane.put(i.JunkArrived(self._id, "a binary message"), len(message.data))
-            else:
-                return i.LinkLost(self._id, *_end_of(message, socket))
+            match message.type:
+                case WSMsgType.TEXT:
+                    await self._take(message.data)
+                case WSMsgType.BINARY:
+                    await self._lane.put(i.JunkArrived(self._id, "a binary message"), len(message.data))
+                case WSMsgType.PING | WSMsgType.PONG:
+                    await self._take_sign_of_life(message, socket)
+                case _:
+                    return _end_of(message, socket)
             if self._outbox_bytes > OUTBOX_BYTES_MAX:
-                return i.LinkLost(self._id, i.LinkFault.SILENT, "it does not read what we send")
+                return i.LinkFault.SILENT, "it does not read what we send"
+
+    async def _take_sign_of_life(self, message: Message, socket: Socket) -> None:
+        minute = int(self._now().mono // 60)
+        self._signs_of_life = (minute, self._signs_of_life[1] + 1 if self._signs_of_life[0] == minute else 1)
+        if self._signs_of_life[1] > SIGNS_OF_LIFE_MAX:
+            await self._lane.put(i.JunkArrived(self._id, "pings without end"))
+        elif message.type is WSMsgType.PING:
+            await socket.pong(message.data)
 
     async def _take(self, text: bytes) -> None:
         told = self._told(r.parse_relay_message(text))
@@ -164,7 +182,7 @@ class Link:
                 assert_never(message)
 
 
-def fault_of(error: Exception) -> tuple[i.LinkFault, str]:
+def fault_of(error: Exception) -> Why:
     """Why there was no link, from what was raised while it was dialled."""
     text = " ".join(str(error).split())[: r.TEXT_LENGTH_MAX] or type(error).__name__
     match error:
@@ -186,7 +204,7 @@ def fault_of(error: Exception) -> tuple[i.LinkFault, str]:
             return i.LinkFault.NETWORK, text
 
 
-def _end_of(message: WSMessage | WSMessageTextBytes, socket: Socket) -> tuple[i.LinkFault, str]:
+def _end_of(message: Message, socket: Socket) -> Why:
     code = socket.close_code
     error = message.data if message.type is WSMsgType.ERROR else socket.exception()
     if isinstance(error, TimeoutError):
