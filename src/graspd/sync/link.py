@@ -5,7 +5,6 @@ rejected events that can be accepted now, and in turn what cannot be live. Every
 peer is dialled or dropped is decided in `roster`.
 """
 
-from collections import deque
 from dataclasses import dataclass
 
 from graspd.sync.batch import Batch, Errand, Task
@@ -15,6 +14,7 @@ from graspd.sync.fetching import Fetcher
 from graspd.sync.filters import LAYER1_CELL, Cell, cells_of, values_per_filter
 from graspd.sync.line import OpenLine
 from graspd.sync.live import Live
+from graspd.sync.owed import Owed
 from graspd.sync.peer import Peer
 from graspd.sync.reconciling import Reconciler
 from graspd.sync.reports import BatchEnded, SyncKind, SyncStarted
@@ -49,9 +49,7 @@ class Link:
         self.caught_up_once = False
         self._desk = desk
         self._gap_until: UnixTime | None = None  # for what was confirmed before
-        self._owed: deque[tuple[list[Cell], UnixTime]] = deque()  # to be caught up with, and from when on
-        self._owed_segments: deque[Segment] = deque()
-        self._owed_since = desk.now.wall
+        self._owed = Owed()
         self._reopening: list[_Reopening] = []
         self._live_refusals = 0
         self._live_stale = 0  # items that are held live and not wanted any more
@@ -78,17 +76,14 @@ class Link:
         limits, now = self._desk.limits, self._desk.now.wall
         self._drop_batches()
         self._owed.clear()
-        self._owed_segments.clear()
         self._begin_afresh(SyncKind.DAILY, UnixTime(max(0, now - limits.gap_slack_s)))
         self._desk.report(SyncStarted(self.owner.url, self.kind))
 
     def owe_everything(self, at: UnixTime) -> None:
         """All that is confirmed is to be caught up with from this time on, less a margin."""
         since = UnixTime(max(0, at - self._desk.limits.since_margin_s))
-        self._owed_since = min(self._owed_since, since) if self._owed_segments else since
-        self._owe([LAYER1_CELL], since)
-        confirmed = ((number, held.confirmed) for number, held in self.owner.coverage.items())
-        self._owed_segments.extend(Segment(number, 0, hi) for number, hi in confirmed if hi)
+        self._owed.add([LAYER1_CELL], since)
+        self._owed.add_confirmed(self.owner.coverage, since)
 
     def _begin_afresh(self, kind: SyncKind, gap_until: UnixTime | None) -> None:
         self.kind, self._gap_until = kind, gap_until
@@ -179,15 +174,7 @@ class Link:
             for one in due:
                 self.live.reopen(one.cells, None)
         for one in due:
-            self._owe(list(one.cells), UnixTime(max(0, one.closed_at - self._desk.limits.since_margin_s)))
-
-    def _owe(self, cells: list[Cell], since: UnixTime) -> None:
-        """Catch up with these from then on; what is owed already is asked for once, from the earlier time on."""
-        for at, (others, earlier) in enumerate(self._owed):
-            if others == cells:
-                self._owed[at] = (cells, min(since, earlier))
-                return
-        self._owed.append((cells, since))
+            self._owed.add(list(one.cells), UnixTime(max(0, one.closed_at - self._desk.limits.since_margin_s)))
 
     def _keep_live(self, segments: tuple[Segment, ...]) -> None:
         """Hold the items of a new batch live, before they are transferred."""
@@ -216,7 +203,7 @@ class Link:
     @property
     def owes(self) -> bool:
         """Whether something that was confirmed has not been caught up with: the time of its loss must not move on."""
-        if self._owed or self._owed_segments or self._reopening:
+        if self._owed or self._reopening:
             return True
         return any(batch.errand.kind is SyncKind.QUICK for batch in self.batches.values())
 
@@ -374,27 +361,14 @@ class Link:
         return Errand(SyncKind.ADDED if self.caught_up_once else SyncKind.FRESH)
 
     def _owed_batch(self) -> Batch | None:
-        if self._owed:
-            cells, since = self._owed.popleft()
-        elif self._owed_segments:
-            cells, since = self._cells(self._take_owed()), self._owed_since
-        else:
-            return None
+        owed = self._owed.take_cells()
+        if owed is None:
+            segments, since = self._owed.take_segments(self.owner.coverage, self._desk.limits.batch_items)
+            if not segments:
+                return None
+            owed = (self._cells(segments), since)
+        cells, since = owed
         return Batch(self._desk.number(), Errand(SyncKind.QUICK, since, self._gap_until), cells)
-
-    def _take_owed(self) -> tuple[Segment, ...]:
-        taken: list[Segment] = []
-        room = self._desk.limits.batch_items
-        while self._owed_segments and room:
-            number, lo, hi = self._owed_segments.popleft()
-            if number not in self.owner.coverage:
-                continue
-            middle = min(hi, lo + room)
-            room -= middle - lo
-            taken.append(Segment(number, lo, middle))
-            if middle < hi:
-                self._owed_segments.appendleft(Segment(number, middle, hi))
-        return tuple(taken)
 
     def _planned_batch(self) -> Batch | None:
         desk = self._desk
