@@ -147,6 +147,11 @@ class Machine:
         """A client publishes to us; it has shown who it is."""
         self._ingest((event,), frozenset({event.pubkey}), lambda verdicts: answer(verdicts[0]))
 
+    def put(self, event: Event) -> None:
+        """Have an event from the beginning, before anybody is there to be told."""
+        verdicts, _, _ = self._commit((event,), frozenset({event.pubkey}))
+        assert verdicts[0].accepted, verdicts
+
     def expire(self) -> None:
         """Erase what has expired."""
         before = {*self.store.served}

@@ -115,7 +115,7 @@ class World:
     def _safety(self) -> None:
         for publication in self.content.begin(0.0, self.options.repos, self.options.history):
             self._place(publication)
-        self._every(_INSPECT_S, self._inspect)
+        self._every(_INSPECT_S, self.inspect)
         self._every(_EXPIRE_S, self.own.machine.expire)
         self.own.start()
         self.timeline.after(self.options.happen_s, self._happen)
@@ -134,7 +134,7 @@ class World:
         if self.options.calm:
             self.once.inspect()
         self._canaries(core)
-        self._inspect()
+        self.inspect()
 
     def _place(self, publication: Publication) -> None:
         """Part of the past: on relays already, and with us if it came directly."""
@@ -165,7 +165,8 @@ class World:
 
         self.timeline.after(period_s, again)
 
-    def _inspect(self) -> None:
+    def inspect(self) -> None:
+        """Look whether everything holds now."""
         for checker in self.checkers:
             if checker is not self.once:
                 checker.inspect()

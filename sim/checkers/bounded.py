@@ -12,7 +12,7 @@ from sim.checkers.watch import Checker
 from sim.own import Own
 
 _STEP_EFFECTS_MAX: Final = 5000
-_JOBS_MAX: Final = 1000
+_JOBS_BESIDE: Final = 500  # look-ups, and what live subscriptions bring
 
 
 class Bounded(Checker):
@@ -24,17 +24,21 @@ class Bounded(Checker):
         super().__init__(own)
         self._dialing: set[int] = set()
         self._jobs: set[int] = set()
+        self._linked: set[int] = set()
 
     def started(self, now: Now, saved: SavedState) -> None:  # noqa: ARG002
         """A new life."""
         self._dialing.clear()
         self._jobs.clear()
+        self._linked.clear()
 
     def stepped(self, now: Now, told: i.Input, effects: Sequence[e.Effect]) -> None:  # noqa: ARG002
         """Count dials and jobs."""
         match told:
             case i.LinkOpened(link, _) | i.LinkFailed(link, _, _):
                 self._dialing.discard(link)
+            case i.LinkLost(link, _, _):
+                self._linked.discard(link)
             case i.IngestEnded(job, _) | i.ItemsRead(job, _) | i.IdsLookedUp(job, _) | i.ReadFailed(job, _):
                 self._jobs.discard(job)
             case _:
@@ -43,8 +47,10 @@ class Bounded(Checker):
             match effect:
                 case e.OpenLink(link, _):
                     self._dialing.add(link)
+                    self._linked.add(link)
                 case e.CloseLink(link):
                     self._dialing.discard(link)
+                    self._linked.discard(link)
                 case e.Ingest(job, _, _) | e.ReadItems(job, _) | e.LookUpIds(job, _):
                     self._jobs.add(job)
                 case _:
@@ -53,7 +59,10 @@ class Bounded(Checker):
             self.fail(f"one step asks for {len(effects)} things")
         if len(self._dialing) > self.own.limits.dials_at_once_max:
             self.fail(f"{len(self._dialing)} dials at once")
-        if len(self._jobs) > _JOBS_MAX:
+        # No page is asked for while too much is in hand; those asked for before then may still come.
+        limits = self.own.limits
+        pages = len(self._linked) * limits.transfers_at_once * limits.page_limit
+        if len(self._jobs) > limits.in_hand_max + pages + _JOBS_BESIDE:
             self.fail(f"{len(self._jobs)} jobs at once")
 
     def inspect(self) -> None:
