@@ -27,6 +27,7 @@ from graspd.server.hub import Hub
 from graspd.server.ingest import Ingest
 from graspd.server.listener import Listener
 from graspd.server.negotiations import SharedSets
+from graspd.server.stalled import Stalled
 from graspd.server.verify import VerifyPool
 from graspd.settings import Settings
 from graspd.store.ports import EventStore
@@ -53,17 +54,22 @@ async def ingesting(settings: Settings) -> AsyncIterator[tuple[SqliteStore, Inge
     verify = VerifyPool(settings.verify_workers or max(1, (os.cpu_count() or 2) - 1))
     ingest = Ingest(store, verify, settings.policy(), SystemClock())
     await verify.start()
+    owner = asyncio.current_task()
+    assert owner is not None
     running = asyncio.create_task(ingest.run())
+    # Should the way in end by a fault of ours, everything ends with it: better started again than silent for ever.
+    running.add_done_callback(lambda ended: None if ended.cancelled() else owner.cancel())
     try:
         yield store, ingest, verify
         with suppress(TimeoutError):
             await asyncio.wait_for(ingest.drained(), _SHUTDOWN_S_MAX)
     finally:
         running.cancel()
-        with suppress(asyncio.CancelledError):
-            await running
+        await asyncio.wait([running])
         await verify.stop()
         await store.close()
+        if not running.cancelled():
+            running.result()
 
 
 async def serve(settings: Settings) -> None:
@@ -201,6 +207,7 @@ def _hub(settings: Settings, store: EventStore, ingest: Ingest, verify: VerifyPo
         idle_s_max=settings.idle_s_max,
         unsent_bytes_max=settings.unsent_bytes_max,
         sets=SharedSets(store, clock),
+        stalled=Stalled(settings.stalled_bytes_max),
     )
 
 

@@ -2,7 +2,7 @@
 
     GraspdError                     something an operator is told in one line
     +-- SettingError                a setting is wrong; exit code 2
-    +-- DataDirError                the data directory cannot be used
+    +-- DataDirError                the data directory, or a file given to us, cannot be used; exit code 2
     +-- StoreError                  the store failed; the relay stops taking events
         +-- QueryTimeout            a query took longer than its limit; only that query fails
 
@@ -20,7 +20,7 @@ class SettingError(GraspdError):
 
 
 class DataDirError(GraspdError):
-    """The data directory cannot be used."""
+    """The data directory, or a file that an operator named, cannot be used."""
 
 
 class StoreError(GraspdError):

@@ -80,6 +80,11 @@ class Settings(SyncSettings):
     unsent_bytes_max: int = Field(
         16 * 1024 * 1024, ge=65536, description="bytes a slow client may leave unread before it is dropped"
     )
+    stalled_bytes_max: int = Field(
+        256 * 1024 * 1024,
+        ge=1024 * 1024,
+        description="bytes of answers that wait for slow clients, in all; beyond it the slowest are dropped",
+    )
     auth_attempts_max: int = Field(10, ge=1, description="AUTH messages a connection may send (NIP-42)")
     trusted_proxies: list[str] = Field([], description="addresses or networks of proxies whose X-Forwarded-For counts")
 
@@ -288,6 +293,7 @@ class Settings(SyncSettings):
             "max_handshake_seconds": self.handshake_s_max,
             "max_idle_seconds": self.idle_s_max,
             "max_unsent_length": self.unsent_bytes_max,
+            "max_stalled_length": self.stalled_bytes_max,
             "max_auth_attempts": self.auth_attempts_max,
         }
         if self.negentropy:

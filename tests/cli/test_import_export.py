@@ -57,6 +57,15 @@ def test_what_is_imported_is_exported_oldest_first(data_dir: Path) -> None:
     assert exported(data_dir) == [event.raw.decode() for event in ordered]
 
 
+def test_protected_events_survive_a_restore(data_dir: Path) -> None:
+    owner = Person()
+    protected = owner.signs(1621, ["a", owner.repo], ["-"])
+
+    ended = imported(data_dir, jsonl([owner.announces(DOMAIN), protected]))
+
+    assert ended.out.splitlines() == ["stored: 2", "refused: 0"]
+
+
 def test_a_file_is_read_as_standard_input_is(data_dir: Path, tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_bytes(jsonl(history(2)))
 

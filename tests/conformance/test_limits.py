@@ -36,6 +36,7 @@ TOLD = {
     "handshake_s_max": (1.0, "max_handshake_seconds"),
     "idle_s_max": (1.5, "max_idle_seconds"),
     "unsent_bytes_max": (65_536, "max_unsent_length"),
+    "stalled_bytes_max": (1 << 20, "max_stalled_length"),
     "auth_attempts_max": (2, "max_auth_attempts"),
     "neg_sessions_max": (2, "max_negentropy_sessions"),
     "neg_records_max": (6, "max_negentropy_records"),

@@ -123,7 +123,8 @@ class _Import:
         return event
 
     async def _submit(self, ingest: Ingest, number: int, event: Event) -> None:
-        ingest.submit(event, partial(self._answered, number, event), SOURCE, frozenset())
+        # NIP-70 guards against strangers who publish; what an operator restores counts as brought by its author.
+        ingest.submit(event, partial(self._answered, number, event), SOURCE, frozenset({event.pubkey}))
         await ingest.room()
 
     def _answered(self, number: int, event: Event, verdict: Verdict) -> None:

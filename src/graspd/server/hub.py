@@ -33,8 +33,8 @@ class Hub:
     idle_s_max: float
     unsent_bytes_max: int
     sets: SharedSets
+    stalled: Stalled
     index: "SubscriptionIndex[LiveSubscription]" = field(default_factory=SubscriptionIndex)
-    stalled: Stalled = field(default_factory=Stalled)
 
     def fan_out(self, event: Event, commit: int) -> None:
         """Tell everybody who wants to hear of a new event."""

@@ -6,15 +6,12 @@ makes progress, and with every slice that it takes it goes to the end of the lin
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
-
-STALLED_BYTES_MAX: Final = 256 * 1024 * 1024
 
 
 class Stalled:
     """Who waits for its client, with how much, the longest first."""
 
-    def __init__(self, bytes_max: int = STALLED_BYTES_MAX) -> None:
+    def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
         self._waiting: dict[Callable[[], None], int] = {}
         self._total = 0
