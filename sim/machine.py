@@ -71,6 +71,7 @@ class Machine:
         self.store = QuickStore()
         self.disk = Disk()
         self.conditions = Conditions()
+        self.trap: Callable[[], None] | None = None  # sprung by the next commit, in the middle of it
         self._writes: list[_Write] = []
         self._free_at = 0.0
         self._life = 0
@@ -234,6 +235,9 @@ class Machine:
 
     def _write(self, write: _Write) -> None:
         self._writes.append(write)
+        if self.trap is not None:
+            self._timeline.after(0.0, self.trap)
+            self.trap = None
 
         def finish() -> None:
             self._writes.remove(write)

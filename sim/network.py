@@ -26,6 +26,7 @@ from sim.timeline import EPOCH, Timeline
 _OWN_KEY: Final = author("the service")
 _DIAL_S: Final = 15.0  # how long a shell tries
 _SILENCE_S: Final = 60.0  # without a pong, a link is lost
+_SPONTANEOUS_S: Final = 60.0  # what a peer says this much later is no answer, and holds up none
 _PRIVATE_HOSTS: Final = ("127.", "10.", "169.254.", "::1", "localhost")
 
 
@@ -222,7 +223,7 @@ class Network:
         if chance() < rates.reorder:
             self._faults.saw(Fault.REORDERED)
             at += self._rng.uniform(0, 3)
-        else:
+        elif reply.delay_s < _SPONTANEOUS_S:
             line.down_at = at
         text = self._mangled(text, rates)
         self._timeline.at(at, lambda: self._deliver(line, text))

@@ -72,7 +72,7 @@ def draw(rng: Random) -> Options:
     if restless:
         enabled |= {Fault.SHRUNK, *rng.sample((Fault.DIAL_HANG, Fault.DOWN, Fault.FLAP), 2)}
     (hours,) = rng.choices((0.2, 0.5, 1, 2, 4, 8, 30, 60), (15, 20, 20, 20, 12, 7, 4, 2))
-    safety_s = _HOUR * hours
+    safety_s = _HOUR * (min(hours, 4) if restless else hours)
     return Options(
         calm=calm,
         faults=enabled,
@@ -83,7 +83,7 @@ def draw(rng: Random) -> Options:
         history=int(10 ** rng.uniform(0.5, 2.0)),
         safety_s=safety_s,
         happen_s=max(10 ** rng.uniform(1.5, 3.3), safety_s / _HAPPENINGS_MAX),
-        trouble_s=10 ** rng.uniform(2.3, 4),
+        trouble_s=10 ** (rng.uniform(1.8, 2.8) if restless else rng.uniform(2.3, 4)),
         own_trouble_s=10 ** rng.uniform(2.8, 4.3),
         direct_share=0.8 if restless else rng.choice((0.0, 0.1, 0.3)),
         restless=restless,

@@ -174,7 +174,14 @@ class Troubles:
         return ways
 
     def _crash(self) -> None:
-        if self._own.engine is not None:
+        """At any time, or in the middle of the next commit."""
+        if self._rng.random() < 0.5:
+            self._die()
+        else:
+            self._own.machine.trap = self._die
+
+    def _die(self) -> None:
+        if self._own.engine is not None and not self._over:
             self._own.crash()
             self._damage_state()
             self._later(10 ** self._rng.uniform(0, 3.5), self._restart)

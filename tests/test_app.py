@@ -14,8 +14,11 @@ async def test_a_fault_in_the_way_in_ends_everything(tmp_path: Path, monkeypatch
     async def broken(_: Ingest) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Ingest, "run", broken)
-    with pytest.raises(ZeroDivisionError):
+    async def serve() -> None:
         async with ingesting(Settings(data_dir=tmp_path)) as (_, ingest, _):
             await ingest.room()
             await asyncio.Event().wait()
+
+    monkeypatch.setattr(Ingest, "run", broken)
+    with pytest.raises(ZeroDivisionError):
+        await serve()

@@ -7,7 +7,7 @@ from graspd.nostr import kinds
 from graspd.nostr import messages as m
 from graspd.sync import inputs as i
 from graspd.sync.lifecycle import State
-from graspd.types import RelayUrl
+from graspd.types import RelayUrl, SubId
 from sim.content import COMMENT, Repo, author, make
 from sim.peers.authenticating import Authenticating
 from sim.peers.capped import Capped
@@ -56,7 +56,7 @@ class RepeatsEnds(Temper):
     def after(self, talk: Talk, message: m.ClientMessage, replies: list[Reply], now: float) -> list[Reply]:
         ends = [reply for reply in replies if reply.text is not None and reply.text.startswith('["EOSE"')]
         late = [Reply(reply.delay_s + 7, reply.text) for reply in ends]
-        return [*replies, *ends, *late, *([said(m.eose("nobody", None))] if ends else [])]
+        return [*replies, *ends, *late, *([said(m.eose(SubId("nobody"), None))] if ends else [])]
 
 
 def test_closed_ends_one_subscription_and_not_the_link() -> None:

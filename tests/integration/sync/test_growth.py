@@ -81,3 +81,18 @@ def test_a_hundred_peers_are_connected_in_time() -> None:
         with syncing(peers.urls) as ours:
             assert eventually(lambda: peers.connections == PEERS, said=ours.written) < CONNECTED_S_MAX
             arrive(ours, events)
+
+
+def test_announcement_that_names_many_relays_gets_its_share() -> None:
+    owner = Person()
+    with Served(hosts=[f"127.0.0.{number}" for number in range(1, 41)]) as named, Served() as bootstrap:
+        settings = {"sync_relays_per_announcement": "4", "sync_relays_per_author": "6"}
+        with syncing([bootstrap.url], settings) as ours:
+            publish(ours.url, [announced(owner, f"repo{n}", named.urls[10 * n : 10 * n + 10]) for n in range(4)])
+            eventually(lambda: lines(ours, "cap_reached"), said=ours.written)
+            marker = announced(Person(), "after", [bootstrap.url])
+            bootstrap.publish([marker])
+            arrive(ours, [marker])
+
+            eventually(lambda: named.connections == 6, said=ours.written)
+            assert len({line.split("peer=")[1].split()[0] for line in lines(ours, "trigger=due")}) == 7

@@ -1,8 +1,8 @@
 """One peer misbehaves: the others converge as fast as without it, and our memory stays flat."""
 
+import functools
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -30,7 +30,8 @@ from tests.peers.graspd_relay import GraspdRelay
 PACED = {"sync_page_limit": "40", "sync_requests_burst": "4", "sync_requests_per_s": "3"}
 ISSUES = 400
 DELAY_MAX = 1.10
-NOISE_S = 1.0  # of the machine, on top
+NOISE_S = 0.7  # of the machine, on top
+ATTEMPTS = 3  # the machine is busy with other things, too; a peer that delays others does so each time
 MEMORY_KIB_MAX = 40 * 1024
 NO_FAULTS = Faults(frozenset())
 
@@ -100,14 +101,14 @@ def seconds_to_converge(good: Good, others: list[str], meanwhile: Callable[[Gras
     with syncing([*others, good.url], PACED) as ours:
         start = time.monotonic()
         meanwhile(ours)
-        eventually(partial(good.is_synced, ours), 90, lambda: ours.written()[-3000:])
+        eventually(functools.partial(good.is_synced, ours), 90, lambda: ours.written()[-3000:])
         taken = time.monotonic() - start
         meanwhile(ours)
         return taken
 
 
-@pytest.fixture(scope="module")
-def alone_s() -> float:
+@functools.cache
+def alone_s(attempt: int) -> float:  # noqa: ARG001 -- each attempt measures anew, once for all tests
     """How long the good peer takes by itself."""
     with Good() as good:
         return seconds_to_converge(good, [], lambda _: None)
@@ -124,9 +125,8 @@ class Memory:
         self.kib.append(int(status.partition("VmRSS:")[2].split()[0]))
 
 
-@pytest.mark.parametrize("manner", BAD)
-def test_others_are_not_delayed(manner: str, alone_s: float) -> None:
-    memory = Memory()
+def beside_s(manner: str, memory: Memory) -> float:
+    """How long the good peer takes beside a bad one."""
     somebody = Person()
     with Good() as good, Served([BAD[manner]()]) as bad:
         bad.publish([announced(somebody, "two", [bad.url]), *about(somebody, "two", 20)])
@@ -137,10 +137,20 @@ def test_others_are_not_delayed(manner: str, alone_s: float) -> None:
                 bad.freeze()
             memory(ours)
 
-        taken_s = seconds_to_converge(good, [bad.url], meanwhile)
+        return seconds_to_converge(good, [bad.url], meanwhile)
 
-    assert taken_s <= alone_s * DELAY_MAX + NOISE_S, f"{taken_s:.1f} s instead of {alone_s:.1f} s"
-    assert memory.kib[-1] - memory.kib[0] < MEMORY_KIB_MAX
+
+@pytest.mark.parametrize("manner", BAD)
+def test_others_are_not_delayed(manner: str) -> None:
+    measured = []
+    for attempt in range(ATTEMPTS):
+        memory = Memory()
+        taken_s, usual_s = beside_s(manner, memory), alone_s(attempt)
+        assert memory.kib[-1] - memory.kib[0] < MEMORY_KIB_MAX
+        if taken_s <= usual_s * DELAY_MAX + NOISE_S:
+            return
+        measured.append(f"{taken_s:.1f} s instead of {usual_s:.1f} s")
+    pytest.fail(f"delayed every time: {measured}")
 
 
 def test_peer_that_caps_its_answers_is_read_to_the_end() -> None:
