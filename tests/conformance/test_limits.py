@@ -390,6 +390,19 @@ def test_a_client_that_does_not_read_what_it_asked_to_hear_is_dropped() -> None:
         assert client.count({"authors": [owner.pubkey], "kinds": [30617]}) == 1
 
 
+def test_a_client_that_does_not_read_its_stored_events_is_dropped_when_too_many_new_ones_wait() -> None:
+    settings = {"unsent_bytes_max": "1000000", "events_per_minute": "0"}
+    owner = Person()
+    with GraspdRelay(settings=settings) as relay, Client(relay.url) as client:
+        client.take(owner.announces(relay.domain))
+        publish_long_issues(client, owner, range(300))
+        with Client(relay.url) as deaf:
+            deaf.send("REQ", "all", {"kinds": [1621]})
+            publish_long_issues(client, owner, range(300, 315))
+
+            assert "was dropped" in relay.written()
+
+
 def test_a_client_that_reads_its_stored_events_slowly_gets_them_all_and_costs_little() -> None:
     owner = Person()
     with GraspdRelay(settings={"events_per_minute": "0"}) as relay, Client(relay.url) as client:

@@ -11,6 +11,7 @@ from graspd.types import RelayUrl, SubId
 from sim.content import COMMENT, Repo, author, make
 from sim.peers.authenticating import Authenticating
 from sim.peers.capped import Capped
+from sim.peers.limit_zero import LimitZeroRefusing
 from sim.peers.no_negentropy import NoNegentropy, Refusal
 from sim.peers.relay import Reply, Talk, Temper, said
 from sim.scenario import Scenario
@@ -259,6 +260,18 @@ def test_what_was_signed_earlier_and_published_late_is_found_by_the_daily_sync()
     s.expect(within_margin, within_s=300)
     assert not s.has(slipped)
     s.expect(slipped, within_s=26 * 3600)
+
+
+def test_a_peer_that_refuses_limit_zero_may_be_told_of_things_late() -> None:
+    """What stands in for `limit: 0` is a time, and that reaches back as far as any other."""
+    s = Scenario()
+    alpha = s.peer("alpha", LimitZeroRefusing(s.world.faults))
+    repo = s.repository(alpha)
+    s.start()
+    s.expect_that(lambda: is_live(s, alpha), within_s=120)
+    s.wait(60)
+    late = s.publish(s.issue(repo, ago_s=600), alpha)
+    s.expect(late, within_s=10)
 
 
 def test_a_feed_that_lags_is_read_again() -> None:

@@ -45,6 +45,7 @@ class LiveSubscription:
     connection: "Connection"
     prefix: bytes
     kept_back: list[Event] | None = field(default_factory=list)
+    kept_back_bytes: int = 0
     sent_ids: frozenset[EventId] = frozenset()  # of the stored events sent, while a commit may still report them
     sent_until_commit: int = 0
 
@@ -52,6 +53,8 @@ class LiveSubscription:
         """Send a new event, once."""
         if self.kept_back is not None:
             self.kept_back.append(event)
+            self.kept_back_bytes += len(event.raw)
+            self.connection.drop_if_behind(self.kept_back_bytes)
             return
         if self.sent_ids:
             if commit > self.sent_until_commit:
@@ -117,10 +120,7 @@ class Connection:
         if transport is None or transport.is_closing():
             return
         transport.write(data)
-        unsent = transport.get_write_buffer_size()
-        if unsent > self._hub.unsent_bytes_max:
-            log.info("a client at %s was dropped: it left %d bytes unread", self._peer, unsent)
-            transport.abort()
+        self.drop_if_behind(transport.get_write_buffer_size())
 
     async def _receive(self, data: bytes) -> None:
         now = self._hub.clock.now()
@@ -210,9 +210,17 @@ class Connection:
         with self._hub.stalled.waiting(self._drop_stalled, held):
             await self._protocol.drained()
 
+    def drop_if_behind(self, unsent: int) -> None:
+        """Let go of a client that leaves more unread than we keep for one."""
+        if unsent > self._hub.unsent_bytes_max:
+            self._drop(f"it left {unsent} bytes unread")
+
     def _drop_stalled(self) -> None:
-        log.info("a client at %s was dropped: it does not read its answer, and the memory is needed", self._peer)
-        if self._transport is not None:
+        self._drop("it does not read its answer, and the memory is needed")
+
+    def _drop(self, why: str) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            log.info("a client at %s was dropped: %s", self._peer, why)
             self._transport.abort()
 
     def _unsubscribe(self, sub_id: SubId) -> None:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from graspd.types import UnixTime
+
 
 @dataclass(frozen=True, slots=True)
 class SyncLimits:
@@ -119,3 +121,7 @@ class SyncLimits:
     rooms_given_at_once: int = 50  # peers compared when there are more than we keep
     peers_at_once: int = 16  # peers looked after in one step, so that no step is long
     slice_items: int = 2000  # items planned in one step, so that no step is long
+
+    def asked_from(self, at: UnixTime) -> UnixTime:
+        """The `since` of a request for what was published from this time on."""
+        return UnixTime(max(0, at - self.since_margin_s))

@@ -81,7 +81,7 @@ class Link:
 
     def owe_everything(self, at: UnixTime) -> None:
         """All that is confirmed is to be caught up with from this time on, less a margin."""
-        since = UnixTime(max(0, at - self._desk.limits.since_margin_s))
+        since = self._desk.limits.asked_from(at)
         self._owed.add([LAYER1_CELL], since)
         self._owed.add_confirmed(self.owner.coverage, since)
 
@@ -122,7 +122,7 @@ class Link:
 
     def consolidate(self) -> None:
         """Rebuild while history goes on. `since` reaches back so far that nothing falls between old and new."""
-        self.rebuild_live(UnixTime(max(0, self._desk.now.wall - self._desk.limits.since_margin_s)))
+        self.rebuild_live(self._desk.limits.asked_from(self._desk.now.wall))
 
     def shrank(self) -> None:
         """Something that is held live is not wanted any more."""
@@ -174,7 +174,7 @@ class Link:
             for one in due:
                 self.live.reopen(one.cells, None)
         for one in due:
-            self._owed.add(list(one.cells), UnixTime(max(0, one.closed_at - self._desk.limits.since_margin_s)))
+            self._owed.add(list(one.cells), self._desk.limits.asked_from(one.closed_at))
 
     def _keep_live(self, segments: tuple[Segment, ...]) -> None:
         """Hold the items of a new batch live, before they are transferred."""
@@ -400,5 +400,5 @@ class Link:
         if turn is None:
             return None
         cells = cells_of(turn.repos, turn.roots, self._values, self.line.room, desk.interest)
-        since = None if self.line.may_reconcile() else UnixTime(max(0, self._rota.since - limits.since_margin_s))
+        since = None if self.line.may_reconcile() else limits.asked_from(self._rota.since)
         return Batch(desk.number(), Errand(SyncKind.ROTA, since), [LAYER1_CELL, *cells] if turn.layer1 else cells)

@@ -234,6 +234,6 @@ class Live:
         if not filters:
             return
         if since is None and self._line.refuses_limit_zero:
-            since = self._desk.now.wall
+            since = self._desk.limits.asked_from(self._desk.now.wall)
         self.open[sub] = cells
         self._line.subscribe(sub, live(filters, since))
