@@ -16,7 +16,7 @@ from sim.world import Result, World
 
 # A run of fewer worlds than this may miss a rare thing by chance.
 SEES_ALL: Final = 200
-_SEED_S_MAX: Final = 60
+_SEED_S_MAX: Final = 300
 _AHEAD: Final = 64  # seeds handed out and not finished: a long run must not be held in memory
 
 

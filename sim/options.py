@@ -16,7 +16,7 @@ from sim.peers.authenticating import Authenticating, AuthFlooding
 from sim.peers.capped import Capped
 from sim.peers.endless import Endless, LimitIgnoring, Repeating
 from sim.peers.flapping import Flapping
-from sim.peers.flooding import Flooding
+from sim.peers.flooding import Flooding, Sleeping
 from sim.peers.forging import Forging, Tampering
 from sim.peers.limit_zero import LimitZeroIgnoring, LimitZeroRefusing
 from sim.peers.lying import Changing, Hiding, Phantoms, Withholding
@@ -68,23 +68,26 @@ def draw(rng: Random) -> Options:
     enabled = frozenset(
         fault for fault in Fault if not calm and rng.random() < _FAULT_SHARE and (silent or fault not in SILENT)
     )
-    restless = not calm and rng.random() < 0.2
+    if not enabled.isdisjoint({Fault.STATE_OLD, Fault.STATE_LOST}):
+        enabled |= {Fault.CRASH}
+    restless = not calm and rng.random() < 0.25
     if restless:
-        enabled |= {Fault.SHRUNK, *rng.sample((Fault.DIAL_HANG, Fault.DOWN, Fault.FLAP), 2)}
+        enabled |= {Fault.SHRUNK, Fault.DIAL_HANG, rng.choice((Fault.DOWN, Fault.FLAP))}
     (hours,) = rng.choices((0.2, 0.5, 1, 2, 4, 8, 30, 60), (15, 20, 20, 20, 12, 7, 4, 2))
-    safety_s = _HOUR * (min(hours, 4) if restless else hours)
+    safety_s = _HOUR * (min(hours, 1) if restless else hours)
+    happen_s = 10 ** (rng.uniform(1, 1.8) if restless else rng.uniform(1.5, 3.3))
     return Options(
         calm=calm,
         faults=enabled,
-        peers=rng.randint(1, 5),
-        liars=0 if calm else rng.choice((0, 0, 1, 1, 2)),
-        bootstraps=rng.randint(0, 2),
+        peers=rng.randint(3 if restless else 1, 5),
+        liars=0 if calm else rng.choice((1, 1, 2) if restless else (0, 1, 1, 2, 2)),
+        bootstraps=rng.randint(0, 1 if restless else 2),
         repos=rng.randint(1, 2 if restless else 6),
-        history=int(10 ** rng.uniform(0.5, 2.0)),
+        history=int(10 ** rng.uniform(0.5, 2.0 if hours <= 8 else 1.3)),
         safety_s=safety_s,
-        happen_s=max(10 ** rng.uniform(1.5, 3.3), safety_s / _HAPPENINGS_MAX),
+        happen_s=max(happen_s, safety_s / _HAPPENINGS_MAX),
         trouble_s=10 ** (rng.uniform(1.8, 2.8) if restless else rng.uniform(2.3, 4)),
-        own_trouble_s=10 ** rng.uniform(2.8, 4.3),
+        own_trouble_s=10 ** rng.uniform(2.5, 4),
         direct_share=0.8 if restless else rng.choice((0.0, 0.1, 0.3)),
         restless=restless,
         core_share=rng.uniform(0.3, 1.0),
@@ -97,7 +100,8 @@ def _limits(rng: Random, *, restless: bool) -> SyncLimits:
     """The engine's own limits, now and then so small that they bite."""
     limits = SyncLimits()
     smaller: tuple[tuple[float, dict[str, Any]], ...] = (
-        (0.6 if restless else 0.1, {"peers_max": rng.randint(1, 4)}),
+        (0.8 if restless else 0.1, {"peers_max": rng.randint(1, 2 if restless else 4)}),
+        (0.8 if restless else 0.0, {"sweep_s": rng.uniform(5, 30)}),
         (0.15, {"filter_values": rng.randint(1, 5)}),
         (0.1, {"filters_max": rng.randint(8, 20)}),
         (0.15, {"batch_items": rng.randint(1, 20)}),
@@ -137,10 +141,15 @@ def draw_site(rng: Random, faults: Faults, options: Options, url: RelayUrl, *, l
     """A relay and how it is reached."""
     if options.calm:
         return Site(Relay(url, Manners()))
-    tempers = _honest_tempers(rng, faults)
+    tempers, manners = _honest_tempers(rng, faults), _manners(rng)
     if liar:
-        tempers.append(_lie(rng, faults))
-    relay = Relay(url, _manners(rng), tempers)
+        tempers.append(_lie(rng, faults, loud=options.restless))
+    ways = [temper.reconciles for temper in tempers if temper.reconciles is not None]
+    if ways:
+        # A temper that shows in one way of asking needs a relay that is asked in that way.
+        manners = replace(manners, negentropy=ways[-1])
+        tempers = [temper for temper in tempers if temper.reconciles in (None, ways[-1])]
+    relay = Relay(url, manners, tempers)
     slow = rng.random() < 0.15
     return Site(
         relay,
@@ -171,14 +180,14 @@ def _honest_tempers(rng: Random, faults: Faults) -> list[Temper]:
     """What an honest relay may be: a few of these at once."""
     drawn: list[tuple[float, Callable[[], Temper]]] = [
         (0.1, lambda: Slow(rng, faults, rng.uniform(0.1, 8), rng.choice((0, 0.05, 0.5)))),
-        (0.15, lambda: RateLimiting(faults, rng.randint(8, 60), rng.randint(0, len(NOTICES)))),
+        (0.2, lambda: RateLimiting(faults, rng.randint(8, 50), rng.randint(0, 2 * len(NOTICES)))),
         (0.3, lambda: Capped(faults, rng.choice(_CAPS))),
-        (0.4, lambda: NoNegentropy(faults, rng.choice([*Refusal]), rng.randrange(10))),
-        (0.15, lambda: NegentropyCapped(faults, rng.randint(1, 60), tells=rng.random() < 0.7)),
+        (0.35, lambda: NoNegentropy(faults, rng.choice([*Refusal]), rng.randrange(10))),
+        (0.25, lambda: NegentropyCapped(faults, rng.randint(1, 60), tells=rng.random() < 0.7)),
         (0.15, lambda: Authenticating(rng, faults, at_start=rng.random() < 0.5)),
         (0.1, lambda: LimitZeroRefusing(faults)),
         (0.1, lambda: LimitZeroIgnoring(faults)),
-        (0.15, lambda: Misspeaking(rng, faults, rng.uniform(0.02, 0.3))),
+        (0.25, lambda: Misspeaking(rng, faults, rng.uniform(0.02, 0.3))),
     ]
     if Fault.FLAP in faults:
         drawn.append((0.5, lambda: Flapping(rng, faults, 10 ** rng.uniform(0.5, 3.3))))
@@ -187,7 +196,10 @@ def _honest_tempers(rng: Random, faults: Faults) -> list[Temper]:
     return [make() for share, make in drawn if rng.random() < share]
 
 
-def _lie(rng: Random, faults: Faults) -> Temper:
+def _lie(rng: Random, faults: Faults, *, loud: bool) -> Temper:
+    """One that is `loud` is noticed within seconds."""
+    if loud and rng.random() < 0.5:
+        return Flooding(faults, rng.randint(100, 300))
     lies: tuple[Callable[[], Temper], ...] = (
         lambda: Phantoms(rng, faults, rng.randint(1, 300)),
         lambda: Withholding(faults),
@@ -197,6 +209,7 @@ def _lie(rng: Random, faults: Faults) -> Temper:
         lambda: LimitIgnoring(faults),
         lambda: Endless(faults, rng.randint(5, 60)),
         lambda: Flooding(faults, rng.randint(1, 200)),
+        lambda: Sleeping(faults, rng.uniform(120, 1200), rng.randint(120, 400)),
         lambda: Forging(rng, faults, rng.uniform(0.1, 1)),
         lambda: Tampering(rng, faults, rng.uniform(0.1, 1)),
         lambda: AuthFlooding(faults),

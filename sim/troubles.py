@@ -40,6 +40,8 @@ class Troubles:
         """Let them come."""
         if self._ways:
             for site in self._own.network.sites.values():
+                if self._options.restless and self._rng.random() < 0.5:
+                    self._hang(site)
                 self._next(self._options.trouble_s, partial(self._befall, site))
         if self._own_ways:
             self._next(self._options.own_trouble_s, self._befall_us)
@@ -197,10 +199,10 @@ class Troubles:
 
     def _damage_state(self) -> None:
         disk = self._own.machine.disk
-        if Fault.STATE_LOST in self._faults and self._rng.random() < 0.3:
+        if Fault.STATE_LOST in self._faults and self._rng.random() < 0.4:
             self._faults.saw(Fault.STATE_LOST)
             disk.restore(SavedState())
-        elif Fault.STATE_OLD in self._faults and self._rng.random() < 0.3:
+        elif Fault.STATE_OLD in self._faults and self._rng.random() < 0.6:
             self._faults.saw(Fault.STATE_OLD)
             disk.restore(self._rng.choice([*disk.older]))
 

@@ -7,6 +7,7 @@ has failed for a day; an hour at least after it was sent to rest; 65 s without a
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final
 
 from graspd.nostr.filter import Filter
@@ -14,7 +15,7 @@ from graspd.nostr.prefix import Prefix
 from graspd.nostr.relay_messages import neg_open, req
 from graspd.sync import effects as e
 from graspd.sync import inputs as i
-from graspd.sync.lifecycle import State
+from graspd.sync.lifecycle import State, Trigger
 from graspd.sync.records import SavedState
 from graspd.sync.reports import PeerMoved
 from graspd.types import LinkId, Now, RelayUrl, SubId, UnixTime
@@ -64,6 +65,9 @@ class Polite(Checker):
         self._links: dict[LinkId, _Link] = {}
         self._url_by_link = Links()
         self._ours: set[LinkId] = set()  # dialled or open, as far as the engine knows
+        self._strangers: set[RelayUrl] = set()  # saved, and not met since the start
+        self._strangers_until = inf
+        self._failed: RelayUrl | None = None  # the peer whose failure is what the step was told
 
     def started(self, now: Now, saved: SavedState) -> None:
         """A restart resets nothing that was saved."""
@@ -78,9 +82,12 @@ class Polite(Checker):
             peer.dial_from = now.mono + (left if record.health.failures else 0) - _SLACK_S
             peer.rest_until = now.mono + rest - _SLACK_S
             self._peers[record.url] = peer
+        self._strangers = {record.url for record in saved.records}
+        self._strangers_until = inf
 
     def stepped(self, now: Now, told: i.Input, effects: Sequence[e.Effect]) -> None:
         """Take in what happened, then judge what is asked for."""
+        self._failed = None
         self._hear(now, told)
         self._url_by_link.note(effects)
         for effect in effects:
@@ -110,7 +117,8 @@ class Polite(Checker):
                 self._links[link] = _Link(now.mono, terms or i.PeerTerms())
             case i.LinkFailed(link, _, _) | i.LinkLost(link, _, _) if link in self._ours:
                 self._end_link(now, link)
-                self._note_failure(now, self._peer(self._url_by_link[link]))
+                self._failed = self._url_by_link[link]
+                self._note_failure(now, self._peer(self._failed))
             case i.ClosedArrived(link, sub, prefix, _):
                 if link in self._links:
                     self._links[link].subs.pop(sub, None)
@@ -118,6 +126,9 @@ class Polite(Checker):
                     self._note_plea(now, link)
             case i.NoticeArrived(link, text) if text in PLEAS:
                 self._note_plea(now, link)
+            case i.OwnHistoryEnded():
+                # Whoever was saved and is not wanted by the first sweep is forgotten.
+                self._strangers_until = min(self._strangers_until, now.mono + self.own.limits.sweep_s)
             case i.PeerRetried(peer):
                 self._peers.pop(peer, None)
             case _:
@@ -149,6 +160,13 @@ class Polite(Checker):
                 peer.quiet_until = now.mono + self.own.limits.rate_limit_s
 
     def _note_move(self, now: Now, moved: PeerMoved) -> None:
+        if moved.peer in self._strangers:
+            self._strangers.discard(moved.peer)
+            if now.mono >= self._strangers_until:
+                self._peers.pop(moved.peer, None)
+        if moved.trigger in (Trigger.FAILED, Trigger.LOST) and moved.peer != self._failed:
+            # The engine gave it up by itself, which is a failure like any other.
+            self._note_failure(now, self._peer(moved.peer))
         if moved.became is State.LIVE:
             for link, known in self._links.items():
                 known.served |= self._url_by_link[link] == moved.peer

@@ -17,6 +17,7 @@ class Repeating(Temper):
     """Does not look at `until`, `since` or the limit."""
 
     lies = True
+    reconciles = False
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
@@ -38,6 +39,7 @@ class LimitIgnoring(Temper):
     """Does not look at the limit alone, and so sends its history to whoever wants to hear news."""
 
     lies = True
+    reconciles = False
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
@@ -54,6 +56,7 @@ class Endless(Temper):
     """Makes up a page of events whenever a page is asked for."""
 
     lies = True
+    reconciles = False
 
     def __init__(self, faults: Faults, size: int) -> None:
         self._faults = faults

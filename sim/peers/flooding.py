@@ -10,6 +10,14 @@ from sim.peers.relay import Reply, Talk, Temper, event_text
 _NOBODY = PubKey("0" * 63 + "2")
 
 
+def _flood(faults: Faults, sub_id: SubId, first: int, size: int) -> list[Reply]:
+    faults.saw(Fault.FLOOD)
+    events = (
+        make(1, _NOBODY, 1_699_000_000 + number, [["t", "flood"]], str(number)) for number in range(first, first + size)
+    )
+    return [Reply(count * 0.01, event_text(sub_id, event)) for count, event in enumerate(events)]
+
+
 class Flooding(Temper):
     """Never stops talking."""
 
@@ -20,21 +28,25 @@ class Flooding(Temper):
         self._size = size
         self._sent = 0
 
-    def opening(self, talk: Talk, now: float) -> list[Reply]:
-        """Another one, once everybody has calmed down."""
-        return [Reply(120.0 + reply.delay_s, reply.text) for reply in self._flood(SubId("flood"))]
-
     def after(self, talk: Talk, message: m.ClientMessage, replies: list[Reply], now: float) -> list[Reply]:
         """The answer, and a flood."""
         if not isinstance(message, m.Request):
             return replies
-        return replies + self._flood(message.sub_id)
+        self._sent += self._size
+        return replies + _flood(self._faults, message.sub_id, self._sent, self._size)
 
-    def _flood(self, sub_id: SubId) -> list[Reply]:
-        self._faults.saw(Fault.FLOOD)
-        flood = []
-        for number in range(self._size):
-            self._sent += 1
-            event = make(1, _NOBODY, 1_699_000_000 + self._sent, [["t", "flood"]], str(self._sent))
-            flood.append(Reply(number * 0.01, event_text(sub_id, event)))
-        return flood
+
+class Sleeping(Temper):
+    """Behaves until everybody trusts it, and then floods."""
+
+    lies = True
+
+    def __init__(self, faults: Faults, sleep_s: float, size: int) -> None:
+        self._faults = faults
+        self._sleep_s = sleep_s
+        self._size = size
+
+    def opening(self, talk: Talk, now: float) -> list[Reply]:
+        """The flood that is to come."""
+        flood = _flood(self._faults, SubId("flood"), 0, self._size)
+        return [Reply(self._sleep_s + reply.delay_s, reply.text) for reply in flood]

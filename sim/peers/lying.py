@@ -18,6 +18,7 @@ class Phantoms(Temper):
     """Claims ids that nobody has ever seen, the same ones every time."""
 
     lies = True
+    reconciles = True
 
     def __init__(self, rng: Random, faults: Faults, count: int) -> None:
         self._faults = faults
@@ -37,6 +38,7 @@ class Withholding(Temper):
     """Claims what it has, and does not serve it by id: it keeps others from asking elsewhere."""
 
     lies = True
+    reconciles = True
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
@@ -53,6 +55,7 @@ class Changing(Temper):
     """Reconciles another set every round."""
 
     lies = True
+    reconciles = True
 
     def __init__(self, rng: Random, faults: Faults) -> None:
         self._rng = rng
@@ -78,6 +81,7 @@ class Hiding(Temper):
     """Whatever is compared, it is the same."""
 
     lies = True
+    reconciles = True
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults

@@ -33,6 +33,7 @@ class NoNegentropy(Temper):
     """Refuses every NEG-OPEN."""
 
     lasting = True
+    reconciles = False
 
     def __init__(self, faults: Faults, refusal: Refusal, wording: int) -> None:
         self._faults = faults
@@ -61,6 +62,7 @@ class NegentropyCapped(Temper):
     """Reconciles no more records than so many."""
 
     lasting = True
+    reconciles = True
 
     def __init__(self, faults: Faults, records_max: int, *, tells: bool) -> None:
         self._faults = faults

@@ -43,6 +43,7 @@ class Temper:
 
     lasting = False  # part of an honest relay: stays when the peer is healed
     lies = False  # what a relay of this temper holds is not owed to anybody
+    reconciles: bool | None = None  # whether it shows in negentropy or, where false, in pages alone
 
     def opening(self, talk: "Talk", now: float) -> list[Reply]:
         """What is said before anything was asked."""

@@ -18,3 +18,7 @@ class Now(NamedTuple):
 
     mono: Monotonic
     wall: UnixTime
+
+    def wall_at(self, then: Monotonic) -> UnixTime:
+        """What the wall clock, as it goes now, showed at another time."""
+        return UnixTime(self.wall - int(self.mono - then))

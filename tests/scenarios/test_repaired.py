@@ -7,10 +7,12 @@ from graspd.nostr import kinds
 from graspd.nostr import messages as m
 from graspd.sync import inputs as i
 from graspd.sync.lifecycle import State
+from graspd.sync.reports import Offended
 from graspd.types import RelayUrl, SubId
-from sim.content import COMMENT, Repo, author, make
+from sim.content import COMMENT, Repo, author, forged, make
 from sim.peers.authenticating import Authenticating
 from sim.peers.capped import Capped
+from sim.peers.forging import Forging
 from sim.peers.limit_zero import LimitZeroRefusing
 from sim.peers.no_negentropy import NoNegentropy, Refusal
 from sim.peers.relay import Reply, Talk, Temper, said
@@ -202,6 +204,35 @@ def test_a_reply_before_its_root() -> None:
     assert s.has(s.issue(repo)) is False
 
 
+def test_a_forgery_in_hand_does_not_keep_the_true_event_out() -> None:
+    """The disk is slow, so that both copies come before the first is judged."""
+    s = Scenario()
+    s.own.machine.conditions.disk_s = (3.0, 3.0)
+    honest = s.peer("honest", walking(s))
+    liar = s.peer("liar", walking(s), Forging(s.world.rng, s.world.faults, 1.0))
+    s.own.network.sites[honest].latency_s = (0.5, 0.6)
+    repo = s.repository(liar, honest)
+    issue = s.issue(repo, on=[honest, liar])
+    s.start()
+    s.expect(issue, within_s=200)
+    s.expect_that(lambda: is_live(s, honest), within_s=200)
+    assert {offended.peer for offended in s.found(Offended)} == {liar}
+
+
+def test_a_forgery_in_hand_does_not_keep_the_true_event_out_that_comes_live() -> None:
+    s = Scenario()
+    honest, liar = s.peer("honest"), s.peer("liar")
+    repo = s.repository(liar, honest)
+    s.start()
+    s.expect_that(lambda: is_live(s, honest) and is_live(s, liar), within_s=60)
+    s.own.machine.conditions.disk_s = (3.0, 3.0)
+    issue = s.issue(repo, ago_s=0)
+    s.publish(forged(issue), liar)
+    s.wait(0.5)
+    s.publish(issue, honest)
+    s.expect(issue, within_s=60)
+
+
 def test_a_dropped_relay_is_let_go() -> None:
     s = Scenario()
     alpha, beta = s.peer("alpha"), s.peer("beta")
@@ -213,6 +244,19 @@ def test_a_dropped_relay_is_let_go() -> None:
     s.expect_that(lambda: s.view(beta) is None, within_s=90)
     assert is_live(s, alpha)
     assert s.own.network.lines_to(beta) == []
+
+
+def test_whoever_waits_for_a_room_is_looked_at_in_turn() -> None:
+    """However many wait before it."""
+    s = Scenario(peers_max=1, relays_per_announcement=200, relays_per_author=200)
+    peers = [s.peer(f"peer-{number}") for number in range(120)]
+    repo = s.repository(*peers)
+    s.start()
+    s.expect_that(lambda: is_live(s, peers[0]), within_s=60)
+    repo.relays = [peers[-1], *peers[:-1]]
+    s.publish_to_us(s.announcement(repo))
+    s.expect_that(lambda: is_live(s, peers[-1]), within_s=300)
+    assert s.view(peers[0]).state is State.PARKED
 
 
 def test_a_deleted_announcement_lets_its_relays_go() -> None:
@@ -272,6 +316,23 @@ def test_a_peer_that_refuses_limit_zero_may_be_told_of_things_late() -> None:
     s.wait(60)
     late = s.publish(s.issue(repo, ago_s=600), alpha)
     s.expect(late, within_s=10)
+
+
+def test_a_clock_that_was_fast_and_is_set_right_costs_nothing() -> None:
+    """What stands in for `limit: 0` would be a time that has not come."""
+    s = Scenario()
+    alpha = s.peer("alpha", LimitZeroRefusing(s.world.faults))
+    repo = s.repository(alpha)
+    s.own.clock_ahead_s = 7200
+    s.start()
+    s.expect_that(lambda: is_live(s, alpha), within_s=120)
+    missed = s.publish(s.issue(repo, ago_s=0), alpha)
+    s.wait(60)
+    assert not s.has(missed)
+    s.own.clock_ahead_s = 0
+    s.expect(missed, within_s=120)
+    s.expect_that(lambda: is_live(s, alpha), within_s=120)
+    s.expect(s.publish(s.issue(repo, ago_s=0), alpha), within_s=10)
 
 
 def test_a_feed_that_lags_is_read_again() -> None:

@@ -40,8 +40,8 @@ class Settlement(Enum):
     """How it ended with an event that somebody waited for."""
 
     TAKEN = "taken"  # stored, known or rejected for good: held, as far as sync goes
-    FREED = "freed"  # whoever was to deliver it did not
-    FORGED = "forged"  # what was delivered had a wrong signature; the true one may be elsewhere
+    FREED = "freed"  # whoever was to deliver it did not, or delivered a forgery
+    FORGED = "forged"  # what this very transfer delivered had a wrong signature
     LOST = "lost"  # the own relay could not store it
 
 
@@ -69,11 +69,12 @@ class Waiter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """An event with Ingest."""
+    """An event with Ingest, and the transfer that brought this copy of it."""
 
     event: Event
     source: Source
     gap: Gap
+    transfer: int | None
     at: Monotonic
 
 
@@ -93,11 +94,12 @@ class Desk:
         self.judging: dict[JobId, Judging] = {}
         self.reading: dict[JobId, int] = {}  # ReadItems and LookUpIds, by transfer
         self.touched: dict[RelayUrl, None] = {}  # peers that have something to do at the end of this step
-        self.woken: list[tuple[EventId, RelayUrl]] = []  # rejected once, to be fetched again
+        self.woken: list[tuple[EventId, RelayUrl]] = []  # to be fetched again
         self.to_retry: deque[tuple[Event, Source]] = deque()
         self.unstored: deque[tuple[Event, Source]] = deque()  # came live, and the own relay could not store them
         self.missed: dict[RelayUrl, UnixTime] = {}  # peers that brought more than could be kept, and since when
         self.work = 0  # items handled in this step: large work is cut when this is large
+        self._also_from: dict[EventId, dict[RelayUrl, None]] = {}  # of events in hand: who else sent them live
         self._provided: dict[str, int] = {}  # keys that stored events brought while others were being judged
         self._erased: dict[EventId, None] = {}  # lately: what speaks of these was asked for a moment ago
         self._held_up: dict[RelayUrl, None] = {}
@@ -169,21 +171,20 @@ class Desk:
     def take(self, event: Event, source: Source, gap: Gap, transfer: int | None) -> bool:
         """An event has arrived. Returns whether the transfer now waits for its verdict."""
         standing = self.ledger.standing(event.id)
-        if standing is Standing.IN_HAND:
-            if transfer is not None:
-                self.ledger.wait(event.id, transfer)
-            return transfer is not None
-        if self.is_held(event.id):
-            return False
-        self.ledger.arrived(event.id)
+        if standing is not Standing.IN_HAND:
+            if self.is_held(event.id):
+                return False
+            self._ingest(event, source, gap, transfer)
+        elif transfer is None and source.peer is not None:
+            self._also_from.setdefault(event.id, {})[source.peer] = None
         if transfer is not None:
             self.ledger.wait(event.id, transfer)
-        self._ingest(event, source, gap)
         return transfer is not None
 
-    def _ingest(self, event: Event, source: Source, gap: Gap) -> None:
+    def _ingest(self, event: Event, source: Source, gap: Gap, transfer: int | None = None) -> None:
+        self.ledger.arrived(event.id)
         job = self.job()
-        self.judging[job] = Judging(event, source, gap, self.now.mono)
+        self.judging[job] = Judging(event, source, gap, transfer, self.now.mono)
         self.emit(Ingest(job, source, (event,)))
 
     def judged(self, job: JobId, judging: Judging, verdict: Verdict) -> Settlement:
@@ -195,8 +196,19 @@ class Desk:
         waiting = self.ledger.judged(event.id, settled=settlement is Settlement.TAKEN and verdict.accepted)
         if settlement is Settlement.LOST and not waiting:
             self._keep_unstored(judging)
+        also_from = self._also_from.pop(event.id, {})
+        if settlement is Settlement.FORGED:
+            # Copies that came meanwhile were not looked at, and one of them may be the true one.
+            for peer in also_from:
+                self.refetch(event.id, peer)
+            self._tell([number for number in waiting if number != judging.transfer], event.id, Settlement.FREED)
+            waiting = [number for number in waiting if number == judging.transfer]
         self._tell(waiting, event.id, settlement)
         return settlement
+
+    def refetch(self, event_id: EventId, peer: RelayUrl) -> None:
+        """Ask a peer for an event that it has offered."""
+        self.woken.append((event_id, peer))
 
     def _keep_unstored(self, judging: Judging) -> None:
         """Nobody would ask for this event again, so it is kept; past the bound, its peer is caught up with later."""
@@ -251,14 +263,13 @@ class Desk:
             if entry.event is not None:
                 self.to_retry.append((entry.event, entry.source))
             elif entry.source.peer is not None:
-                self.woken.append((event_id, entry.source.peer))
+                self.refetch(event_id, entry.source.peer)
 
     def retry_some(self) -> bool:
         """Try the next slice of woken events again. Returns whether there are more."""
         for _ in range(min(len(self.to_retry), self.limits.retried_at_once)):
             event, source = self.to_retry.popleft()
             if self.ledger.standing(event.id) is Standing.FREE:
-                self.ledger.arrived(event.id)
                 self._ingest(event, source, Gap.NONE)
         return bool(self.to_retry)
 

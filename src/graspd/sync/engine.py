@@ -67,6 +67,7 @@ class SyncEngine:
         self._history_read = False
         self._window_open = False
         self._stopped = False
+        self._wall_ahead = float("-inf")  # of the monotonic clock; the most since the wall clock was last set back
         self._count_by_way = dict.fromkeys(Way, 0)
         self._gaps = 0
         self._sustained_gaps = 0
@@ -80,6 +81,7 @@ class SyncEngine:
         if self._stopped:
             self._answer_after_stop(event)
         else:
+            self._mind_clock(now)
             self._take(event)
             self._settle()
         return self._desk.out
@@ -122,6 +124,14 @@ class SyncEngine:
     def repositories(self, offset: int, count: int) -> tuple[RepoView, ...]:
         """A page of all repositories that are synced."""
         return repo_views(self._desk.interest, self._roster, offset, count)
+
+    def _mind_clock(self, now: Now) -> None:
+        """Notice a wall clock that was set back by so much that filters may reach from a time that has not come."""
+        ahead = now.wall - now.mono
+        if ahead < self._wall_ahead - self._desk.limits.since_margin_s:
+            self._roster.clock_set_back()
+            self._wall_ahead = ahead
+        self._wall_ahead = max(ahead, self._wall_ahead)
 
     # Inputs
 

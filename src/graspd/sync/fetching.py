@@ -28,7 +28,6 @@ class Fetcher(Transfer):
         self._looked_up: list[EventId] = []
         self._claims_until: Monotonic | None = None
         self._idle_at: Monotonic | None = None
-        self._delivered_here: set[EventId] = set()  # by this peer, not judged yet
         self.unserved: list[EventId] = []
         self.delivered = 0
         self.phantoms_only = True  # nothing was found unserved in this transfer that was not known before
@@ -140,7 +139,6 @@ class Fetcher(Transfer):
             return
         self.progressed()
         self.take(event)
-        self._delivered_here.add(event.id)
 
     def on_eose(self, _hint: EoseHint, /) -> None:
         self.close()
@@ -202,13 +200,11 @@ class Fetcher(Transfer):
     def settle_fetched(self, event_id: EventId, settlement: Settlement) -> None:
         """What became of an id that we waited for."""
         self.waits.discard(event_id)
-        here = event_id in self._delivered_here
-        self._delivered_here.discard(event_id)
         if settlement is Settlement.LOST:
             self.trouble = "own relay: an event could not be stored"
-        elif settlement is Settlement.FORGED and here:
+        elif settlement is Settlement.FORGED:
             self._give_up(event_id)
-        elif settlement is not Settlement.TAKEN and self._fetch is not None:
+        elif settlement is Settlement.FREED and self._fetch is not None:
             self._fetch.ask(event_id)
 
     def end(self, outcome: Outcome) -> None:

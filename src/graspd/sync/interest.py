@@ -170,8 +170,12 @@ class Interest:
 
     def rank(self, peer: RelayUrl) -> int:
         """How good a relay's claim to be kept is: the best place it has in any list of relays, 0 the first."""
-        places = (self._repos[number].peers.index(peer) for number in self.repos_of(peer))
-        return min(places, default=self._limits.relays_per_announcement)
+        best = self._limits.relays_per_announcement
+        for number in self.repos_of(peer):
+            best = min(best, self._repos[number].peers.index(peer))
+            if best == 0:
+                break
+        return best
 
     def concerns(self, event: Event) -> bool:
         """Whether an event is of the kind that our filters ask for."""

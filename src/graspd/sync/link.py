@@ -31,7 +31,7 @@ class _Reopening:
     """Live filters that the peer closed, to be opened again."""
 
     at: Monotonic
-    closed_at: UnixTime
+    closed_at: Monotonic
     cells: tuple[Cell, ...]
 
 
@@ -124,6 +124,11 @@ class Link:
         """Rebuild while history goes on. `since` reaches back so far that nothing falls between old and new."""
         self.rebuild_live(self._desk.limits.asked_from(self._desk.now.wall))
 
+    def clock_set_back(self) -> None:
+        """Live filters may reach from a time that has not come: they are made anew, and what they missed is owed."""
+        self.owe_everything(self._desk.now.wall_at(self.opened.mono))
+        self.consolidate()
+
     def shrank(self) -> None:
         """Something that is held live is not wanted any more."""
         self._live_stale += 1
@@ -146,7 +151,7 @@ class Link:
         if self._live_refusals > limits.live_refusals_max:
             self.live.shed.take(cells)
         else:
-            self._reopening.append(_Reopening(Monotonic(now.mono + delay), now.wall, cells))
+            self._reopening.append(_Reopening(Monotonic(now.mono + delay), now.mono, cells))
 
     def _close_overdue(self) -> None:
         """Live requests without an EOSE are not open, whatever became of them: they are tried again, smaller."""
@@ -174,7 +179,7 @@ class Link:
             for one in due:
                 self.live.reopen(one.cells, None)
         for one in due:
-            self._owed.add(list(one.cells), self._desk.limits.asked_from(one.closed_at))
+            self._owed.add(list(one.cells), self._desk.limits.asked_from(self._desk.now.wall_at(one.closed_at)))
 
     def _keep_live(self, segments: tuple[Segment, ...]) -> None:
         """Hold the items of a new batch live, before they are transferred."""

@@ -64,7 +64,6 @@ class RejectedMemory:
         until = UnixTime(now + self._limits.rejected_s)
         if early:
             until = UnixTime(event.created_at - self._future_s_max)
-            self._early[event.id] = None
         keeps = bool(keys) or early
         self._put(event.id, Rejected(reason, until, source, keys, event if keeps else None))
         if keeps:
@@ -75,6 +74,8 @@ class RejectedMemory:
 
     def _put(self, event_id: EventId, entry: Rejected) -> None:
         self._by_id[event_id] = entry
+        if entry.reason is Reason.FROM_THE_FUTURE:
+            self._early[event_id] = None
         for key in entry.keys:
             self._ids_by_key.setdefault(key, {})[event_id] = None
 

@@ -304,6 +304,12 @@ class Roster:
             elif peer.seen_at is not None:
                 peer.seen_at = min(peer.seen_at, at)
 
+    def clock_set_back(self) -> None:
+        """What was asked from some time on was asked wrongly."""
+        for url, link in self.links.items():
+            link.clock_set_back()
+            self._desk.touched[url] = None
+
     def stop(self) -> None:
         """Close every link; what is worth keeping was noted before."""
         for peer in list(self.peers.values()):

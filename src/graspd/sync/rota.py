@@ -11,7 +11,7 @@ class Rota:
         self._rota_s = rota_s
         self._due_at = Monotonic(now.mono + rota_s)
         self._at: int | None = None  # how far the pass has come; None between passes
-        self._began = now
+        self._began = now.mono
         self.since: UnixTime = now.wall  # when the pass before began
 
     def due_at(self, shed: Shed) -> Monotonic | None:
@@ -23,7 +23,7 @@ class Rota:
         if self._at is None:
             if now.mono < self._due_at or not shed:
                 return None
-            self._at, self.since, self._began = 0, self._began.wall, now
+            self._at, self.since, self._began = 0, now.wall_at(self._began), now.mono
         begin, end = self._at, self._at + items_max
         in_roots = len(shed.repos)
         turn = Shed(
@@ -35,5 +35,5 @@ class Rota:
             self._at = end
             return turn
         self._at = None
-        self._due_at = Monotonic(max(now.mono, self._began.mono + self._rota_s))
+        self._due_at = Monotonic(max(now.mono, self._began + self._rota_s))
         return None

@@ -78,3 +78,6 @@ class Walker(Transfer):
             self.trouble = "own relay: an event could not be stored"
         elif settlement is Settlement.FORGED:
             self._forged.append(event_id)
+        elif settlement is Settlement.FREED:
+            # Another peer's copy was judged in place of ours, and was a forgery.
+            self.desk.refetch(event_id, self.peer)

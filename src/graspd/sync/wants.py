@@ -26,6 +26,7 @@ class Wants:
         self._begun = False
         self._bootstrap = dict.fromkeys(desk.interest.mirrors)
         self._changes: dict[RelayUrl, dict[int, None]] = {}
+        self._turn = 0  # of giving rooms
 
     def begin(self) -> None:
         """All that the own relay held has been applied: peers are known by what they are wanted for."""
@@ -133,9 +134,8 @@ class Wants:
         parked = [peer for peer in self._roster.peers.values() if peer.state is State.PARKED]
         if not parked:
             return
-        most = self._desk.limits.rooms_given_at_once
-        waiting = sorted(parked[:most], key=lambda peer: self._desk.interest.rank(peer.url))
-        for peer in waiting:
+        self._turn += 1
+        for peer in sorted(self._some(parked), key=lambda peer: self._desk.interest.rank(peer.url)):
             if self._roster.has_room or self._make_room(peer):
                 self._roster.admit(peer)
 
@@ -144,8 +144,16 @@ class Wants:
         others = (one for one in self._roster.peers.values() if one.state is not State.PARKED and not one.bootstrap)
         seated = [one for one in others if one.state is not State.RESTING]
         rank = self._desk.interest.rank
-        worst = max(seated[: self._desk.limits.rooms_given_at_once], key=lambda one: rank(one.url), default=None)
+        worst = max(self._some(seated), key=lambda one: rank(one.url), default=None)
         if worst is None or not (peer.bootstrap or rank(worst.url) > rank(peer.url)):
             return False
         self._roster.crowd_out(worst)
         return True
+
+    def _some(self, peers: list[Peer]) -> list[Peer]:
+        """As many as may be compared at once; the next ones at the next turn."""
+        most = self._desk.limits.rooms_given_at_once
+        if len(peers) <= most:
+            return peers
+        first = self._turn * most % len(peers)
+        return (peers + peers)[first : first + most]
