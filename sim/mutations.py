@@ -10,25 +10,28 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from graspd.rules.verdict import Verdict
-from graspd.sync import desk, filters, health, paging
+from graspd.sync import desk, filters, health, paging, peer
 from graspd.sync.coverage import Coverage
 from graspd.sync.interest import Interest, Repo
 from graspd.sync.ledger import Ledger
+from graspd.sync.line import OpenLine
 from graspd.sync.link import Link
 from graspd.sync.pace import Pace
 from graspd.sync.peer import Peer
-from graspd.sync.records import HealthRecord, Method, PeerRecord
+from graspd.sync.records import Method
 from graspd.sync.rejected import RejectedMemory
 from graspd.sync.transfer import Done, Transfer
-from graspd.types import EventId, Now, RelayUrl, UnixTime
+from graspd.types import EventId, RelayUrl, UnixTime
+from sim.faults import Fault
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """A defect: what it is, and which attributes of which parts it replaces."""
+    """A defect: what it is, which attributes of which parts it replaces, and which faults bring it to light."""
 
     what: str
     patches: tuple[tuple[Any, str, Any], ...]
+    shown_by: frozenset[Fault] = frozenset()
 
     @contextmanager
     def planted(self) -> Iterator[None]:
@@ -52,6 +55,10 @@ def _confirm_when_closed(transfer: Transfer, _text: str) -> None:
     transfer.end(Done(Method.WALKED, 0))
 
 
+def _confirm_when_interrupted(_line: OpenLine, transfer: Transfer, text: str) -> None:
+    _confirm_when_closed(transfer, text)
+
+
 def _count_pending_as_confirmed(coverage: Coverage) -> None:
     coverage.confirmed = coverage.planned
     coverage.live = 0
@@ -62,10 +69,6 @@ def _only_grow(grow: Callable[[Interest, Repo, tuple[RelayUrl, ...]], None]) -> 
         grow(interest, repo, tuple(dict.fromkeys((*repo.peers, *peers))))
 
     return set_peers
-
-
-def _save_no_health(record: Callable[[Peer, Now], PeerRecord]) -> Any:
-    return lambda peer, now: replace(record(peer, now), health=HealthRecord())
 
 
 def _believe_forgeries(settlement: Callable[[Verdict], desk.Settlement]) -> Any:
@@ -88,24 +91,41 @@ MUTATIONS: Final = {
     "ties": Mutation(
         "the next page begins below the second in which the last one ended",
         ((paging.Walk, "_whole_page", _page_below_the_border),),
+        frozenset({Fault.TIES}),
     ),
     "closed": Mutation(
-        "a transfer that the peer closed counts as done", ((Transfer, "on_closed", _confirm_when_closed),)
+        "a transfer that the peer closed counts as done",
+        ((Transfer, "on_closed", _confirm_when_closed), (OpenLine, "interrupt", _confirm_when_interrupted)),
     ),
-    "pending lost": Mutation("what was pending on a lost link is not planned again", ((Peer, "unlink", _nothing),)),
+    "pending lost": Mutation(
+        "what was pending on a lost link is not planned again", ((Peer, "unlink", _nothing),), frozenset({Fault.FLAP})
+    ),
     "pending confirmed": Mutation(
-        "what was pending on a lost link counts as confirmed", ((Coverage, "unlink", _count_pending_as_confirmed),)
+        "what was pending on a lost link counts as confirmed",
+        ((Coverage, "unlink", _count_pending_as_confirmed),),
+        frozenset({Fault.RESET}),
     ),
     "shrunken interest": Mutation(
         "a relay that an announcement drops stays wanted",
         ((Interest, "_set_peers", _only_grow(Interest._set_peers)),),
+        frozenset({Fault.SHRUNK}),
     ),
-    "backoff": Mutation("a peer is dialled again at once", ((health, "delay_s", lambda *_: 0.0),)),
-    "health lost": Mutation("a restart forgets every backoff", ((Peer, "record", _save_no_health(Peer.record)),)),
+    "backoff": Mutation(
+        "a peer is dialled again at once", ((health, "delay_s", lambda *_: 0.0),), frozenset({Fault.DOWN})
+    ),
+    "backoff forgotten": Mutation(
+        "a restart forgets every backoff",
+        ((peer, "remaining_s", lambda *_: 0.0),),
+        frozenset({Fault.CRASH, Fault.DOWN}),
+    ),
     "no deadline": Mutation(
-        "a request without an answer is waited for for ever", ((Transfer, "progressed", _nothing),)
+        "a request without an answer is waited for for ever",
+        ((Transfer, "progressed", _nothing),),
+        frozenset({Fault.EOSE_NEVER}),
     ),
-    "no catching up": Mutation("what was missed while away is not asked for", ((Link, "owe_everything", _nothing),)),
+    "no catching up": Mutation(
+        "what was missed while away is not asked for", ((Link, "owe_everything", _nothing),), frozenset({Fault.RESET})
+    ),
     "claims kept": Mutation("a claim that was not served is never given up", ((Ledger, "release", _keep_claims),)),
     "rejected for good": Mutation("a rejected event is not tried again", ((RejectedMemory, "wake", lambda *_: []),)),
     "forgery believed": Mutation(
