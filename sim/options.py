@@ -57,8 +57,13 @@ class Options:
 
     @property
     def is_silent(self) -> bool:
-        """Whether something may go missing that only the next full sync can find."""
-        return not SILENT.isdisjoint(self.faults)
+        """Whether something may go missing that only the next full sync can find.
+
+        So may a rejected event for which there was no room: one peer is asked for it again, and the next full sync.
+        """
+        usual = SyncLimits()
+        forgetful = self.limits.rejected_max < usual.rejected_max
+        return forgetful or self.limits.rejected_bytes_max < usual.rejected_bytes_max or bool(SILENT & self.faults)
 
 
 def draw(rng: Random) -> Options:

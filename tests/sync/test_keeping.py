@@ -115,7 +115,7 @@ def test_rejections_are_restored_under_the_same_rules_only() -> None:
     again.restore((record,))
     assert again.knows(event.id, NOW)
     [(_, entry)] = again.wake(("d:proj",))
-    assert entry.event is None
+    assert entry.event == event
     assert entry.source.peer == ONE
     others = memory(policy=Policy(POLICY.domain, archive=RepoList.parse(["proj"])))
     others.restore((record,))

@@ -15,7 +15,7 @@ from graspd.sync.limits import SyncLimits
 from graspd.sync.records import Certificate, Method
 from graspd.sync.reports import SyncKind
 from graspd.sync.transfer import Bad, Done, FallBack, Outcome
-from graspd.types import Monotonic, UnixTime
+from graspd.types import EventId, Monotonic, UnixTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +48,17 @@ class Batch:
         segments: tuple[Segment, ...] = (),
         *,
         layer1: bool = False,
-        ids: bytes = b"",
+        ids: tuple[EventId, ...] = (),
     ) -> None:
         self.number = number
         self.errand = errand
         self.segments = segments
         self.layer1 = layer1
+        self.ids = ids
         self.items = sum(hi - lo for _, lo, hi in segments)
         self.todo = deque(Task(cell, tag, walks=False) for cell in cells for tag in cell.tags or (None,))
         if ids:
-            self.todo.append(Task(None, None, walks=True, ids=ids))
+            self.todo.append(Task(None, None, walks=True, ids=bytes.fromhex("".join(ids))))
         self.running: dict[int, Task] = {}  # by number of the transfer
         self.retry_at: Monotonic | None = None
         self.why = ""

@@ -99,6 +99,7 @@ class Desk:
         self.unstored: deque[tuple[Event, Source]] = deque()  # came live, and the own relay could not store them
         self.missed: dict[RelayUrl, UnixTime] = {}  # peers that brought more than could be kept, and since when
         self.work = 0  # items handled in this step: large work is cut when this is large
+        self._judged_at = Monotonic(0.0)  # when the own relay last answered
         self._also_from: dict[EventId, dict[RelayUrl, None]] = {}  # of events in hand: who else sent them live
         self._provided: dict[str, int] = {}  # keys that stored events brought while others were being judged
         self._erased: dict[EventId, None] = {}  # lately: what speaks of these was asked for a moment ago
@@ -190,9 +191,12 @@ class Desk:
     def judged(self, job: JobId, judging: Judging, verdict: Verdict) -> Settlement:
         """The own relay has decided about an event: remember, and tell whoever waited."""
         event = judging.event
+        self._judged_at = self.now.mono
         settlement = _settlement(verdict)
         if settlement is Settlement.TAKEN and not verdict.accepted:
             self._reject(job, judging, verdict.reason)
+        elif settlement is Settlement.TAKEN:
+            self.rejected.accepted(event.id)
         waiting = self.ledger.judged(event.id, settled=settlement is Settlement.TAKEN and verdict.accepted)
         if settlement is Settlement.LOST and not waiting:
             self._keep_unstored(judging)
@@ -258,6 +262,10 @@ class Desk:
         """The feed of the own relay has lost something: whatever waits may have missed what it waits for."""
         self._wake(self.rejected.wake_waiting())
 
+    def wake_kept(self) -> None:
+        """We have started: an earlier life may have ended between what an event waited for and its second try."""
+        self._wake(self.rejected.wake_kept())
+
     def _wake(self, woken: list[tuple[EventId, Rejected]]) -> None:
         for event_id, entry in woken:
             if entry.event is not None:
@@ -265,13 +273,19 @@ class Desk:
             elif entry.source.peer is not None:
                 self.refetch(event_id, entry.source.peer)
 
-    def retry_some(self) -> bool:
-        """Try the next slice of woken events again. Returns whether there are more."""
-        for _ in range(min(len(self.to_retry), self.limits.retried_at_once)):
+    @property
+    def may_retry(self) -> bool:
+        """Whether there are events to try again, and the own relay has room for them."""
+        return bool(self.to_retry) and self.ledger.in_hand < self.limits.in_hand_max
+
+    def retry_some(self) -> None:
+        """Try the next slice of woken events again."""
+        for _ in range(self.limits.retried_at_once):
+            if not self.may_retry:
+                return
             event, source = self.to_retry.popleft()
             if self.ledger.standing(event.id) is Standing.FREE:
                 self._ingest(event, source, Gap.NONE)
-        return bool(self.to_retry)
 
     def retry_unstored(self) -> None:
         """The own relay may be able to store again."""
@@ -279,14 +293,16 @@ class Desk:
         self.unstored.clear()
 
     def give_up_judging(self) -> None:
-        """What the own relay has not answered in all this time, it will not: its events count as not stored."""
+        """What a silent own relay has not answered in all this time, it will not: its events count as not stored."""
+        for reading in [job for job, transfer in self.reading.items() if transfer not in self.waiters]:
+            del self.reading[reading]
         oldest = self.now.mono - self.limits.job_s
+        if self._judged_at > oldest:
+            return  # it works, and will come to them
         overdue = [(job, judging) for job, judging in self.judging.items() if judging.at <= oldest]
         for job, judging in overdue:
             del self.judging[job]
             self.judged(job, judging, Verdict(Reason.STORE_FAILED, "no answer in time"))
-        for reading in [job for job, transfer in self.reading.items() if transfer not in self.waiters]:
-            del self.reading[reading]
 
     # Erased events
 

@@ -200,6 +200,7 @@ class SyncEngine:
             self._desk.wake_waiting()
         else:
             self._history_read = True
+            self._desk.wake_kept()
             if not self._window_open:
                 self._wants.begin()
             self._chores.set(Chore.SWEEP, self._after(self._desk.limits.sweep_s))
@@ -367,7 +368,7 @@ class SyncEngine:
             if url in self._roster.links:
                 self._roster.alarms.set(url, now)
         desk.touched = {}
-        if desk.to_retry:
+        if desk.may_retry:
             self._chores.set(Chore.RETRY, now)
         if desk.unstored and not self._chores.is_set(Chore.UNSTORED):
             self._chores.set(Chore.UNSTORED, self._after(desk.limits.retry_s_first))

@@ -34,6 +34,11 @@ class _Reopening:
     closed_at: Monotonic
     cells: tuple[Cell, ...]
 
+    @property
+    def filter_count(self) -> int:
+        """Filters of the request."""
+        return sum(cell.filter_count for cell in self.cells)
+
 
 class Link:
     """What goes on over one connection."""
@@ -98,6 +103,9 @@ class Link:
         self._drop_batches()
 
     def _drop_batches(self) -> None:
+        for batch in self.batches.values():
+            for event_id in batch.ids:
+                self.owner.add_refetch(event_id)
         for transfer in list(self.transfers.values()):
             transfer.fail("given up")
         self.transfers.clear()
@@ -171,6 +179,8 @@ class Link:
             due = [one for one in self._reopening if one.at <= self._desk.now.mono]
             most = self.line.room.live_subscriptions(self._desk.limits)
             crowded = bool(due) and self.live.subscription_count + len(due) > most
+            # Made when the peer was thought to take more than it does.
+            crowded |= any(one.filter_count > self.line.room.filters_per_request for one in due)
         if crowded:
             due = self._reopening
             self.consolidate()
@@ -393,7 +403,7 @@ class Link:
     def _refetch_batch(self) -> Batch | None:
         if not self.owner.refetch:
             return None
-        ids = b"".join(bytes.fromhex(event_id) for event_id in self.owner.refetch)
+        ids = tuple(self.owner.refetch)
         self.owner.refetch.clear()
         return Batch(self._desk.number(), Errand(SyncKind.REFETCH), [], ids=ids)
 

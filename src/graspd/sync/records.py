@@ -132,6 +132,7 @@ class RejectedRecord:
     peer: RelayUrl | None  # who has it
     keys: tuple[str, ...]  # what it waits for, as in rules.waiting
     rules: str  # under which it was rejected: under others it counts as unknown
+    raw: str = ""  # the event itself, where it may be accepted later and there was room
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 An id is remembered with its reason. Where the reason may change, so is what the event waits for (rules.waiting), and
 as long as there is room the event itself. One whose event is no longer here is fetched anew from the peer that had it.
-Decides nothing about rules; a retried event goes the same way as any other.
+Decides nothing about rules; a retried event goes the same way as any other. What is saved of one that is being tried
+again stays saved until it was accepted, so that a crash in between costs nothing.
 """
 
 from hashlib import sha256
 from typing import NamedTuple
 
-from graspd.nostr.event import Event
+from graspd.nostr.event import Event, load_event
 from graspd.rules.policy import Policy, RepoList
 from graspd.rules.verdict import Reason
 from graspd.rules.waiting import waits_for
@@ -42,6 +43,7 @@ class RejectedMemory:
         self._early: dict[EventId, None] = {}  # from the future: their time will come
         self._kept: dict[EventId, int] = {}  # bytes of the events that are here, oldest first
         self._kept_bytes = 0
+        self._woken: dict[EventId, None] = {}  # being tried again, and still saved
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -64,11 +66,7 @@ class RejectedMemory:
         until = UnixTime(now + self._limits.rejected_s)
         if early:
             until = UnixTime(event.created_at - self._future_s_max)
-        keeps = bool(keys) or early
-        self._put(event.id, Rejected(reason, until, source, keys, event if keeps else None))
-        if keeps:
-            self._kept[event.id] = len(event.raw)
-            self._kept_bytes += len(event.raw)
+        self._put(event.id, Rejected(reason, until, source, keys, event if keys or early else None))
         self._unsaved.rejected(event.id)
         self._make_room()
 
@@ -78,6 +76,9 @@ class RejectedMemory:
             self._early[event_id] = None
         for key in entry.keys:
             self._ids_by_key.setdefault(key, {})[event_id] = None
+        if entry.event is not None:
+            self._kept[event_id] = len(entry.event.raw)
+            self._kept_bytes += len(entry.event.raw)
 
     def knows(self, event_id: EventId, now: UnixTime) -> bool:
         """Whether an id was rejected and is not worth fetching. Forgotten after a week: rules may have changed."""
@@ -106,17 +107,34 @@ class RejectedMemory:
         """Take out all that wait for anything: what they waited for may have come unnoticed."""
         return self._take([event_id for event_id, entry in self._by_id.items() if entry.keys])
 
+    def wake_kept(self) -> list[tuple[EventId, Rejected]]:
+        """Take out those of them that are here with their event."""
+        return self._take([event_id for event_id in self._kept if self._by_id[event_id].keys])
+
     def _take(self, ids: list[EventId]) -> list[tuple[EventId, Rejected]]:
         woken = [(event_id, self._by_id[event_id]) for event_id in ids]
         for event_id in ids:
-            self.forget(event_id)
+            self._drop(event_id)
+            self._woken[event_id] = None
+        while len(self._woken) > self._limits.rejected_max:
+            self.accepted(next(iter(self._woken)))
         return woken
+
+    def accepted(self, event_id: EventId) -> None:
+        """It was tried again, and taken."""
+        if event_id in self._woken:
+            del self._woken[event_id]
+            self._unsaved.unrejected(event_id)
 
     def forget(self, event_id: EventId) -> None:
         """Remember it no longer."""
-        entry = self._by_id.pop(event_id, None)
-        if entry is None:
-            return
+        self._woken.pop(event_id, None)
+        if event_id in self._by_id:
+            self._drop(event_id)
+            self._unsaved.unrejected(event_id)
+
+    def _drop(self, event_id: EventId) -> None:
+        entry = self._by_id.pop(event_id)
         for key in entry.keys:
             ids = self._ids_by_key[key]
             del ids[event_id]
@@ -124,7 +142,6 @@ class RejectedMemory:
                 del self._ids_by_key[key]
         self._early.pop(event_id, None)
         self._kept_bytes -= self._kept.pop(event_id, 0)
-        self._unsaved.unrejected(event_id)
 
     def _make_room(self) -> None:
         while len(self._by_id) > self._limits.rejected_max:
@@ -144,7 +161,8 @@ class RejectedMemory:
                 self._unsaved.unrejected(record.id)
                 continue
             source = Source(Way.CATCH_UP, record.peer)
-            self._put(record.id, Rejected(names[record.reason], record.until, source, record.keys, None))
+            event = load_event(record.raw.encode()) if record.raw else None
+            self._put(record.id, Rejected(names[record.reason], record.until, source, record.keys, event))
         self._make_room()
 
     def record(self, event_id: EventId) -> RejectedRecord | None:
@@ -152,7 +170,8 @@ class RejectedMemory:
         entry = self._by_id.get(event_id)
         if entry is None:
             return None
-        return RejectedRecord(event_id, entry.reason.name, entry.until, entry.source.peer, entry.keys, self._rules)
+        raw = entry.event.raw.decode() if entry.event is not None else ""
+        return RejectedRecord(event_id, entry.reason.name, entry.until, entry.source.peer, entry.keys, self._rules, raw)
 
 
 def rules_digest(policy: Policy) -> str:
