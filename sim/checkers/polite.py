@@ -16,7 +16,7 @@ from graspd.nostr.relay_messages import neg_open, req
 from graspd.sync import effects as e
 from graspd.sync import inputs as i
 from graspd.sync.lifecycle import State, Trigger
-from graspd.sync.records import SavedState
+from graspd.sync.records import PeerRecord, SavedState
 from graspd.sync.reports import PeerMoved
 from graspd.types import LinkId, Now, RelayUrl, SubId, UnixTime
 from sim.checkers.watch import Checker, Links
@@ -65,25 +65,27 @@ class Polite(Checker):
         self._links: dict[LinkId, _Link] = {}
         self._url_by_link = Links()
         self._ours: set[LinkId] = set()  # dialled or open, as far as the engine knows
-        self._strangers: set[RelayUrl] = set()  # saved, and not met since the start
+        self._strangers: dict[RelayUrl, PeerRecord] = {}  # saved, and not met since the start
         self._strangers_until = inf
         self._failed: RelayUrl | None = None  # the peer whose failure is what the step was told
 
-    def started(self, now: Now, saved: SavedState) -> None:
+    def started(self, now: Now, saved: SavedState) -> None:  # noqa: ARG002
         """A restart resets nothing that was saved."""
         self._peers.clear()
         self._links.clear()
         self._url_by_link.clear()
         self._ours.clear()
-        for record in saved.records:
-            left = min(record.health.retry_at - now.wall, int(self.own.limits.dead_retry_s))
-            rest = min(record.rest_until - now.wall, int(self.own.limits.rest_s_max))
-            peer = _Peer(record.health.failures, record.health.failing_since)
-            peer.dial_from = now.mono + (left if record.health.failures else 0) - _SLACK_S
-            peer.rest_until = now.mono + rest - _SLACK_S
-            self._peers[record.url] = peer
-        self._strangers = {record.url for record in saved.records}
+        self._strangers = {record.url: record for record in saved.records}
         self._strangers_until = inf
+
+    def _meet(self, now: Now, record: PeerRecord) -> None:
+        """What was saved counts from when the peer is met, by the wall clock as it goes then."""
+        left = min(record.health.retry_at - now.wall, int(self.own.limits.dead_retry_s))
+        rest = min(record.rest_until - now.wall, int(self.own.limits.rest_s_max))
+        peer = _Peer(record.health.failures, record.health.failing_since)
+        peer.dial_from = now.mono + (left if record.health.failures else 0) - _SLACK_S
+        peer.rest_until = now.mono + rest - _SLACK_S
+        self._peers[record.url] = peer
 
     def stepped(self, now: Now, told: i.Input, effects: Sequence[e.Effect]) -> None:
         """Take in what happened, then judge what is asked for."""
@@ -160,10 +162,9 @@ class Polite(Checker):
                 peer.quiet_until = now.mono + self.own.limits.rate_limit_s
 
     def _note_move(self, now: Now, moved: PeerMoved) -> None:
-        if moved.peer in self._strangers:
-            self._strangers.discard(moved.peer)
-            if now.mono >= self._strangers_until:
-                self._peers.pop(moved.peer, None)
+        record = self._strangers.pop(moved.peer, None)
+        if record is not None and now.mono < self._strangers_until:
+            self._meet(now, record)
         if moved.trigger in (Trigger.FAILED, Trigger.LOST) and moved.peer != self._failed:
             # The engine gave it up by itself, which is a failure like any other.
             self._note_failure(now, self._peer(moved.peer))
