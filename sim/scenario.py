@@ -24,7 +24,8 @@ from graspd.sync.limits import SyncLimits
 from graspd.sync.records import SavedState
 from graspd.sync.reports import Finding
 from graspd.sync.view import PeerView
-from graspd.types import LinkId, Now, RelayUrl
+from graspd.types import Now, RelayUrl
+from sim.checkers.watch import Links
 from sim.content import COMMENT, Repo, author, make
 from sim.network import Site
 from sim.options import Options
@@ -54,7 +55,7 @@ class Log:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._url_by_link: dict[LinkId, RelayUrl] = {}
+        self._url_by_link = Links()
         self.dials: list[tuple[float, RelayUrl]] = []
         self.asked: list[tuple[RelayUrl, Asked]] = []
         self.findings: list[Finding] = []
@@ -71,10 +72,10 @@ class Log:
         """Write down dials, requests, reports and events."""
         if isinstance(told, i.EventArrived):
             self.arrived.append(told.event)
+        self._url_by_link.note(effects)
         for effect in effects:
             match effect:
-                case e.OpenLink(link, peer):
-                    self._url_by_link[link] = peer
+                case e.OpenLink(_, peer):
                     self.dials.append((self._now(), peer))
                 case e.SendReq(link, _, filters):
                     self.asked.append((self._url_by_link[link], Asked(self._now(), filters)))

@@ -9,7 +9,6 @@ from aionostr.event import Event  # type: ignore[import-untyped]
 from aionostr.key import PrivateKey  # type: ignore[import-untyped]
 from aionostr.relay import Manager, Relay  # type: ignore[import-untyped]
 
-from tests.conformance.client import Client
 from tests.conformance.people import Person, now
 from tests.peers.graspd_relay import GraspdRelay
 
@@ -20,14 +19,6 @@ PATIENCE_S = 20
 def relay() -> Iterator[GraspdRelay]:
     with GraspdRelay(settings={"events_per_minute": "0"}) as running:
         yield running
-
-
-@pytest.fixture
-def owner(relay: GraspdRelay) -> Person:
-    person = Person()
-    with Client(relay.url) as client:
-        client.take(person.announces(relay.domain))
-    return person
 
 
 @pytest.fixture

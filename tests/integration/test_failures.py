@@ -19,14 +19,6 @@ def relay() -> Iterator[GraspdRelay]:
         yield running
 
 
-@pytest.fixture
-def owner(relay: GraspdRelay) -> Person:
-    person = Person()
-    with Client(relay.url) as client:
-        client.take(person.announces(relay.domain))
-    return person
-
-
 def workers_of(pid: int) -> list[int]:
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [int(child) for child in children if b"verify_worker" in Path(f"/proc/{child}/cmdline").read_bytes()]

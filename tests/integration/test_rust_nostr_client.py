@@ -24,14 +24,6 @@ def relay() -> Iterator[GraspdRelay]:
 
 
 @pytest.fixture
-def owner(relay: GraspdRelay) -> Person:
-    person = Person()
-    with Client(relay.url) as client:
-        client.take(person.announces(relay.domain))
-    return person
-
-
-@pytest.fixture
 def keys() -> sdk.Keys:
     return sdk.Keys.generate()
 

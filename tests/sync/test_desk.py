@@ -5,9 +5,8 @@ from random import Random
 
 import pytest
 
-from graspd.negentropy import ItemSet
 from graspd.rules.verdict import BAD_SIGNATURE, Reason, Verdict
-from graspd.sync.desk import Desk, Gap, Settlement
+from graspd.sync.desk import Desk, Gap, Settlement, Waiter
 from graspd.sync.effects import Source, Way
 from graspd.sync.interest import Interest
 from graspd.sync.limits import SyncLimits
@@ -19,20 +18,11 @@ EVENT = issue()
 
 
 @dataclass
-class Listener:
+class Listener(Waiter):
     """A transfer that writes down what it is told."""
 
     peer: RelayUrl
     told: list[Settlement] = field(default_factory=list)
-
-    def on_items(self, items: ItemSet) -> None:
-        raise NotImplementedError
-
-    def on_known(self, known: frozenset[EventId]) -> None:
-        raise NotImplementedError
-
-    def on_read_failed(self, text: str) -> None:
-        raise NotImplementedError
 
     def settled(self, event_id: EventId, settlement: Settlement) -> None:
         assert event_id == EVENT.id
@@ -59,7 +49,7 @@ def test_a_forgery_settles_the_matter_with_whoever_sent_it_and_nobody_else(desk:
     judge(desk, BAD_SIGNATURE)
 
     assert [waiter.told for waiter in desk.waiters.values()] == [[Settlement.FORGED], [Settlement.FREED]]
-    assert desk.woken == [(EVENT.id, THREE)]
+    assert desk.to_refetch == [(EVENT.id, THREE)]
     assert not desk.is_held(EVENT.id)
 
 
@@ -72,5 +62,5 @@ def test_a_true_event_is_asked_for_no_more(desk: Desk) -> None:
     judge(desk, Verdict(Reason.STORED))
 
     assert [waiter.told for waiter in desk.waiters.values()] == [[Settlement.TAKEN], [Settlement.TAKEN]]
-    assert desk.woken == []
+    assert desk.to_refetch == []
     assert desk.is_held(EVENT.id)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from aiohttp import ClientWSTimeout, WSMsgType
+from aiohttp import WSMsgType
 
 from graspd.nostr import relay_messages as r
 from graspd.nostr.event import Event
@@ -16,7 +16,7 @@ from graspd.nostr.filter import Filter
 from graspd.nostr.prefix import Prefix
 from graspd.peers.dialer import Dialer
 from graspd.peers.identity import Identity
-from graspd.peers.link import CLOSE_S_MAX, HANDSHAKE_S_MAX, MESSAGE_BYTES_MAX, PING_S, Socket
+from graspd.peers.link import HANDSHAKE_S_MAX, Socket, connect
 from graspd.types import EventId, Now, RelayUrl, SubId
 
 ANSWER_S_MAX: Final = 30.0
@@ -163,14 +163,7 @@ async def converse(
         session = await dialer.session(url)
     async with session:
         async with asyncio.timeout(HANDSHAKE_S_MAX):
-            socket = await session.ws_connect(
-                url,
-                timeout=ClientWSTimeout(ws_close=CLOSE_S_MAX),
-                heartbeat=PING_S,
-                compress=0,
-                max_msg_size=MESSAGE_BYTES_MAX,
-                decode_text=False,
-            )
+            socket = await connect(session, url, autoping=True)
         conversation = Conversation(url, socket, identity, now)
         try:
             yield conversation

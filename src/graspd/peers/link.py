@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from typing import Final, assert_never
 
 import aiohttp
-from aiohttp import ClientWSTimeout, WSMessage, WSMsgType
+from aiohttp import ClientSession, ClientWSTimeout, WSMessage, WSMsgType
 from aiohttp.http import WSMessageTextBytes
 
 from graspd.nostr import relay_messages as r
@@ -95,15 +95,7 @@ class Link:
             session = await stack.enter_async_context(await self._dialer.session(self._peer))
             reading = asyncio.create_task(read_terms(session, self._peer))
             stack.callback(reading.cancel)
-            socket = await session.ws_connect(
-                self._peer,
-                timeout=ClientWSTimeout(ws_close=CLOSE_S_MAX),
-                heartbeat=PING_S,
-                autoping=False,
-                compress=0,
-                max_msg_size=MESSAGE_BYTES_MAX,
-                decode_text=False,
-            )
+            socket = await connect(session, self._peer, autoping=False)
         stack.push_async_callback(socket.close)
         done, _ = await asyncio.wait([reading], timeout=TERMS_S_MAX)
         reading.cancel()
@@ -180,6 +172,19 @@ class Link:
                 return i.JunkArrived(self._id, why)
             case _:
                 assert_never(message)
+
+
+async def connect(session: ClientSession, url: RelayUrl, *, autoping: bool) -> Socket:
+    """A WebSocket to a relay as we want one; without `autoping`, whoever reads it answers the pings."""
+    return await session.ws_connect(
+        url,
+        timeout=ClientWSTimeout(ws_close=CLOSE_S_MAX),
+        heartbeat=PING_S,
+        autoping=autoping,
+        compress=0,
+        max_msg_size=MESSAGE_BYTES_MAX,
+        decode_text=False,
+    )
 
 
 def fault_of(error: Exception) -> Why:

@@ -94,7 +94,7 @@ class Desk:
         self.judging: dict[JobId, Judging] = {}
         self.reading: dict[JobId, int] = {}  # ReadItems and LookUpIds, by transfer
         self.touched: dict[RelayUrl, None] = {}  # peers that have something to do at the end of this step
-        self.woken: list[tuple[EventId, RelayUrl]] = []  # to be fetched again
+        self.to_refetch: list[tuple[EventId, RelayUrl]] = []  # from whom
         self.to_retry: deque[tuple[Event, Source]] = deque()
         self.unstored: deque[tuple[Event, Source]] = deque()  # came live, and the own relay could not store them
         self.missed: dict[RelayUrl, UnixTime] = {}  # peers that brought more than could be kept, and since when
@@ -193,11 +193,11 @@ class Desk:
         event = judging.event
         self._judged_at = self.now.mono
         settlement = _settlement(verdict)
-        if settlement is Settlement.TAKEN and not verdict.accepted:
-            self._reject(job, judging, verdict.reason)
-        elif settlement is Settlement.TAKEN:
+        if verdict.accepted:
             self.rejected.accepted(event.id)
-        waiting = self.ledger.judged(event.id, settled=settlement is Settlement.TAKEN and verdict.accepted)
+        elif settlement is Settlement.TAKEN:
+            self._reject(job, judging, verdict.reason)
+        waiting = self.ledger.judged(event.id, settled=verdict.accepted)
         if settlement is Settlement.LOST and not waiting:
             self._keep_unstored(judging)
         also_from = self._also_from.pop(event.id, {})
@@ -212,7 +212,7 @@ class Desk:
 
     def refetch(self, event_id: EventId, peer: RelayUrl) -> None:
         """Ask a peer for an event that it has offered."""
-        self.woken.append((event_id, peer))
+        self.to_refetch.append((event_id, peer))
 
     def _keep_unstored(self, judging: Judging) -> None:
         """Nobody would ask for this event again, so it is kept; past the bound, its peer is caught up with later."""

@@ -353,7 +353,7 @@ class SyncEngine:
     def _settle(self) -> None:
         """Pump the peers that have something to do now; what they stir up in turn is for the next step."""
         desk, now = self._desk, self._desk.now.mono
-        self._refetch_woken()
+        self._refetch()
         touched, desk.touched = desk.touched, {}
         for url in touched:
             peer = self._roster.peers.get(url)
@@ -363,7 +363,7 @@ class SyncEngine:
                 self._roster.pump(peer)
             elif url in self._roster.links:
                 self._roster.alarms.set(url, now)
-        self._refetch_woken()
+        self._refetch()
         for url in desk.touched:
             if url in self._roster.links:
                 self._roster.alarms.set(url, now)
@@ -375,9 +375,9 @@ class SyncEngine:
         for finding in desk.interest.take_findings():
             desk.report(finding)
 
-    def _refetch_woken(self) -> None:
-        woken, self._desk.woken = self._desk.woken, []
-        for event_id, url in woken:
+    def _refetch(self) -> None:
+        to_refetch, self._desk.to_refetch = self._desk.to_refetch, []
+        for event_id, url in to_refetch:
             peer = self._roster.peers.get(url)
             if peer is not None:
                 peer.add_refetch(event_id)
