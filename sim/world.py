@@ -15,6 +15,7 @@ from typing import Final
 from graspd.nostr.relay_url import Domain
 from graspd.rules.policy import Policy
 from graspd.sync.lifecycle import State, Trigger
+from graspd.sync.view import PeerView
 from graspd.types import RelayUrl
 from sim.checkers.bounded import Bounded
 from sim.checkers.complete import wanted_repos
@@ -42,6 +43,7 @@ _SILENT_S: Final = 51 * _HOUR  # a phantom is believed for a day; the daily sync
 _START_S: Final = 60.0
 _POLL_S: Final = 300.0
 _CANARIES: Final = 2
+_REQUESTS_AN_ITEM: Final = 6  # a filter for each of three tags, and what each of them names
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +216,16 @@ class World:
                     continue
                 site = self.own.network.sites[url]
                 event = self.content.root_of(repos[0], int(self.own.now().wall))
-                # What does not fit among a peer's subscriptions is looked at in turn.
-                rota_s = self.own.limits.rota_s if live[url].items_off_live else 0.0
-                by = self.timeline.now + BOUND_S + rota_s + 4 * site.latency_s[1]
+                by = self.timeline.now + BOUND_S + self._turn_s(live[url]) + 4 * site.latency_s[1]
                 self.own.network.publish(url, event)
                 self.isolated.expect(event, url, by)
                 latest = max(latest, by)
             self.timeline.run_until(latest)
             self.isolated.check(self.timeline.now)
+
+    def _turn_s(self, peer: PeerView) -> float:
+        """What does not fit among a peer's subscriptions is looked at in turn, as fast as the peer lets us ask."""
+        if not peer.items_off_live:
+            return 0.0
+        pass_s = peer.items_off_live * _REQUESTS_AN_ITEM / peer.requests_per_s
+        return self.own.limits.rota_s + 2 * pass_s  # the pass under way may be just past it

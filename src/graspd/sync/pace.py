@@ -47,6 +47,11 @@ class Pace:
         """Whether nothing may be asked now."""
         return self.quiet_until is not None and now < self.quiet_until
 
+    def requests_per_s(self, now: Monotonic) -> float:
+        """How many are made at most, in the long run."""
+        self._regain(now)
+        return self._rate
+
     def take(self, now: Monotonic) -> bool:
         """Use up one request, if there is one."""
         if self.is_quiet(now):

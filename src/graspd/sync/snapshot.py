@@ -44,6 +44,7 @@ def peer_view(peer: Peer, roster: Roster, desk: Desk) -> PeerView:
         live_filters=link.live.filter_count if link is not None else 0,
         items_off_live=len(link.live.shed) if link is not None else 0,
         requests_open=link.line.request_count if link is not None else 0,
+        requests_per_s=peer.pace.requests_per_s(now.mono),
         budget_left=peer.budget.left(now.mono),
         last_fault=peer.last_fault,
         waiting_for=_waiting_for(peer, link, batches, desk),

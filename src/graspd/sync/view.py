@@ -44,6 +44,7 @@ class PeerView:
     live_filters: int
     items_off_live: int
     requests_open: int
+    requests_per_s: float  # what the peer is asked at most, now
     budget_left: float
     last_fault: str
     waiting_for: str  # why this peer is not caught up, for people; empty where it is
