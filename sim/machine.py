@@ -97,6 +97,11 @@ class Machine:
         self._writes.clear()
         self._life += 1
 
+    @property
+    def behind_s(self) -> float:
+        """How long the disk needs for what it was given. The real one takes all that waits in one commit."""
+        return max(0.0, self._free_at - self._timeline.now)
+
     # What the engine asks for
 
     def perform(self, effect: StoreEffect) -> None:

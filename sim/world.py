@@ -216,7 +216,8 @@ class World:
                     continue
                 site = self.own.network.sites[url]
                 event = self.content.root_of(repos[0], int(self.own.now().wall))
-                by = self.timeline.now + BOUND_S + self._turn_s(live[url]) + 4 * site.latency_s[1]
+                wait_s = self._turn_s(live[url]) + 4 * site.latency_s[1] + self.own.machine.behind_s
+                by = self.timeline.now + BOUND_S + wait_s
                 self.own.network.publish(url, event)
                 self.isolated.expect(event, url, by)
                 latest = max(latest, by)

@@ -20,20 +20,18 @@ class Rota:
 
     def next(self, shed: Shed, items_max: int, now: Now) -> Shed | None:
         """The next items to look at; None when there is nothing to do now."""
+        if self._at is not None and self._at >= len(shed.repos) + len(shed.roots):
+            self._at = None
+            self._due_at = Monotonic(max(now.mono, self._began + self._rota_s))
         if self._at is None:
             if now.mono < self._due_at or not shed:
                 return None
             self._at, self.since, self._began = 0, now.wall_at(self._began), now.mono
         begin, end = self._at, self._at + items_max
         in_roots = len(shed.repos)
-        turn = Shed(
+        self._at = end
+        return Shed(
             begin == 0 and shed.layer1,
             shed.repos[begin:end],
             shed.roots[max(0, begin - in_roots) : max(0, end - in_roots)],
         )
-        if turn:
-            self._at = end
-            return turn
-        self._at = None
-        self._due_at = Monotonic(max(now.mono, self._began + self._rota_s))
-        return None
