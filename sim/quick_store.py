@@ -11,7 +11,6 @@ from graspd.nostr.event import Event
 from graspd.nostr.filter import Filter, Matcher
 from graspd.nostr.kinds import ANNOUNCEMENT, REQUEST_KINDS
 from graspd.nostr.nip34 import read_announcement
-from graspd.nostr.tags import references
 from graspd.rules.changes import Change, Put
 from graspd.rules.expiry import has_expired
 from graspd.rules.facts import Facts, Held, Inquiry, Version
@@ -61,7 +60,7 @@ class QuickStore(MemoryStore):
     def _count(self, event: Event, count: int) -> None:
         self._authors[event.pubkey] += count
         if event.kind not in REQUEST_KINDS:
-            spoken = references(event)
+            spoken = event.references
             for value in (*spoken.ids, *spoken.addresses):
                 self._spoken_of[value] += count
 
@@ -73,9 +72,9 @@ class QuickStore(MemoryStore):
             buried={(event_id, by) for event_id in ids for by in self._buriers(event_id)},
             floors={address: self.floors[address] for address in addresses if address in self.floors},
             vanished={pubkey: self.vanished[pubkey] for pubkey in inquiry.authors if pubkey in self.vanished},
-            present_authors=inquiry.authors & {*self.gone.values(), *(+self._authors)},
-            tagged_ids={event_id for event_id in inquiry.ids if self._spoken_of[event_id]},
-            tagged_addresses={address for address in inquiry.addresses if self._spoken_of[address]},
+            present_authors=inquiry.newcomers & {*self.gone.values(), *(+self._authors)},
+            tagged_ids={event_id for event_id in inquiry.lonely_ids if self._spoken_of[event_id]},
+            tagged_addresses={address for address in inquiry.lonely_addresses if self._spoken_of[address]},
         )
         for event in self.waiting.values():
             if event.pubkey in inquiry.authors:

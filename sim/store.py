@@ -13,11 +13,10 @@ from graspd.nostr.event import Event
 from graspd.nostr.filter import Filter
 from graspd.nostr.kinds import ANNOUNCEMENT, DELETION, REQUEST_KINDS
 from graspd.nostr.nip34 import read_announcement
-from graspd.nostr.tags import references
-from graspd.rules.admission import judge_batch
+from graspd.rules.admission import judge_batch, learn
 from graspd.rules.changes import Bury, Change, Erase, Forget, Hold, Miss, Put, RaiseFloor, Release
 from graspd.rules.expiry import expiry, has_expired
-from graspd.rules.facts import Facts, Floor, Held, Inquiry, Version, inquiry_of, raised, segments
+from graspd.rules.facts import Facts, Floor, Held, Inquiry, Version, raised, segments
 from graspd.rules.policy import Policy
 from graspd.rules.verdict import Verdict
 from graspd.store.ports import Columns
@@ -113,7 +112,7 @@ class MemoryStore:
             buried={(event_id, pubkey) for event_id, pubkey in self.buried if event_id in ids},
             floors={address: floor for address, floor in self.floors.items() if address in addresses},
             vanished={pubkey: until for pubkey, until in self.vanished.items() if pubkey in inquiry.authors},
-            present_authors=inquiry.authors & {*self.gone.values(), *(one.pubkey for one in self.served.values())},
+            present_authors=inquiry.newcomers & {*self.gone.values(), *(one.pubkey for one in self.served.values())},
         )
         for event in self.waiting.values():
             if event.pubkey in inquiry.authors:
@@ -127,7 +126,7 @@ def take(store: MemoryStore, events: Sequence[Event], policy: Policy, now: UnixT
     """Judge a batch of events of good signature and carry out what follows, as ingest does."""
     verdicts = []
     for segment in segments([*events]):
-        facts = store.facts(inquiry_of(segment))
+        facts = learn(segment, store.facts, policy)
         for _, (verdict, changes) in judge_batch(segment, facts, policy, now):
             store.apply(changes)
             verdicts.append(verdict)
@@ -165,5 +164,5 @@ def _add_served(facts: Facts, event: Event, inquiry: Inquiry, ids: set[EventId],
         facts.announcements.setdefault(event.identifier, {})[event.pubkey] = read_announcement(event)
     # A request speaks of what must go, so it vouches for nothing.
     if event.kind not in REQUEST_KINDS:
-        facts.tagged_ids |= inquiry.ids.intersection(references(event).ids)
-        facts.tagged_addresses |= inquiry.addresses.intersection(references(event).addresses)
+        facts.tagged_ids |= inquiry.lonely_ids.intersection(event.references.ids)
+        facts.tagged_addresses |= inquiry.lonely_addresses.intersection(event.references.addresses)

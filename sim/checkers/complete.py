@@ -14,8 +14,7 @@ from graspd.nostr.filter import Filter
 from graspd.nostr.kinds import ANNOUNCEMENT, ROOT_KINDS, STATE
 from graspd.nostr.nip34 import Announcement, read_announcement
 from graspd.nostr.relay_url import is_service_relay
-from graspd.rules.admission import judge, screen
-from graspd.rules.facts import inquiry_of
+from graspd.rules.admission import judge, learn, screen
 from graspd.rules.maintainers import entitled
 from graspd.rules.policy import Policy
 from graspd.rules.verdict import Reason
@@ -91,7 +90,7 @@ def missing_from(
     candidates = [event for event in found.values() if is_genuine(event)]
     if not candidates:
         return
-    facts = store.facts(inquiry_of(candidates))
+    facts = learn(candidates, store.facts, policy)
     for event in candidates:
         if screen(event, policy, wall, frozenset()) is not None:
             continue

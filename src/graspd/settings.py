@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, ValidationError, ValidationInfo, field_v
 from graspd import __version__
 from graspd.errors import SettingError
 from graspd.nostr import nip11
-from graspd.nostr.event import is_hex64
+from graspd.nostr.hex64 import is_hex64
 from graspd.nostr.messages import SUB_ID_LENGTH_MAX
 from graspd.nostr.nip19 import decode_npub
 from graspd.nostr.relay_url import Domain, parse_domain, parse_relay_url

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graspd.nostr.tags import is_indexed, parse_address, references
+from graspd.nostr.tags import is_indexed, parse_address
 from tests.nostr.made import ALICE, author, made
 
 ID = "ab" * 32
@@ -76,9 +76,9 @@ def test_references_are_the_ids_and_addresses_of_six_tags() -> None:
             ["E", ALICE],
         ]
     )
-    ids, addresses = references(event)
-    assert ids == [OTHER, ID, ALICE]
-    assert addresses == [address, f"30617:{OTHER}:root", f"30618:{ALICE}:quoted"]
+    ids, addresses = event.references
+    assert ids == (OTHER, ID, ALICE)
+    assert addresses == (address, f"30617:{OTHER}:root", f"30618:{ALICE}:quoted")
 
 
 @pytest.mark.parametrize(
@@ -102,4 +102,4 @@ def test_references_are_the_ids_and_addresses_of_six_tags() -> None:
     ],
 )
 def test_tags_that_refer_to_nothing(tag: list[str]) -> None:
-    assert references(made(tags=[tag])) == ([], [])
+    assert made(tags=[tag]).references == ((), ())

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from graspd.nostr.event import Event, load_event
-from graspd.rules.admission import judge_batch
-from graspd.rules.facts import Floor, inquiry_of, segments
+from graspd.rules.admission import judge_batch, learn
+from graspd.rules.facts import Floor, segments
 from graspd.rules.policy import Policy
 from graspd.rules.verdict import Verdict
 from graspd.store.ports import Transaction
@@ -24,7 +24,7 @@ def take_into(transaction: Transaction, events: Sequence[Event], policy: Policy,
     """Judge a batch of events of good signature and carry out what follows, as ingest does."""
     verdicts = []
     for segment in segments([*events]):
-        facts = transaction.facts(inquiry_of(segment))
+        facts = learn(segment, transaction.facts, policy)
         changes = []
         for _, (verdict, made) in judge_batch(segment, facts, policy, now):
             changes += made

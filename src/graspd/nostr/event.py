@@ -11,13 +11,12 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from graspd.nostr.hex64 import is_hex64
 from graspd.nostr.kinds import KIND_MAX, VANISH, KindClass, kind_class
 from graspd.nostr.prefix import Prefix
+from graspd.nostr.tags import References, Tags, references
 from graspd.types import Address, EventId, PubKey, UnixTime
 
-Tags = tuple[tuple[str, ...], ...]
-
-is_hex64: Final = re.compile(r"[0-9a-f]{64}").fullmatch
 _is_hex128: Final = re.compile(r"[0-9a-f]{128}").fullmatch
 _strings: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
@@ -51,6 +50,7 @@ class Event(NamedTuple):
     sig: str
     raw: bytes
     address: Address | None  # kind:pubkey:identifier where later versions replace earlier ones, else nothing
+    references: References  # what it speaks of
 
     def tag_values(self, *names: str) -> list[str]:
         """The first value of every tag with one of these names, in order."""
@@ -183,15 +183,20 @@ def _sealed(
         sig.encode(),
     )
     address = _address(kind, pubkey, tags)
-    return Event(EventId(event_id), PubKey(pubkey), UnixTime(created_at), kind, tags, content, sig, raw, address)
+    spoken_of = references(tags)
+    return Event(
+        EventId(event_id), PubKey(pubkey), UnixTime(created_at), kind, tags, content, sig, raw, address, spoken_of
+    )
 
 
 def load_event(raw: bytes) -> Event:
     """An event from our own store, which holds nothing but canonical, checked events."""
     value = orjson.loads(raw)
     kind, pubkey, tags = value["kind"], value["pubkey"], tuple(map(tuple, value["tags"]))
-    address = _address(kind, pubkey, tags)
-    return Event(value["id"], pubkey, value["created_at"], kind, tags, value["content"], value["sig"], raw, address)
+    address, spoken_of = _address(kind, pubkey, tags), references(tags)
+    return Event(
+        value["id"], pubkey, value["created_at"], kind, tags, value["content"], value["sig"], raw, address, spoken_of
+    )
 
 
 _ID_AT: Final = len('{"id":"')

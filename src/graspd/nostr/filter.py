@@ -7,7 +7,8 @@ a `Matcher` is the same filter with its values as sets, made once for each subsc
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from graspd.nostr.event import Event, Malformed, is_hex64
+from graspd.nostr.event import Event, Malformed
+from graspd.nostr.hex64 import is_hex64
 from graspd.nostr.kinds import KIND_MAX
 from graspd.nostr.prefix import Prefix
 from graspd.nostr.tags import is_indexed

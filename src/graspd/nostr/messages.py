@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import orjson
 
-from graspd.nostr.event import Event, Malformed, has_repeated_key, is_hex64, parse_event
+from graspd.nostr.event import Event, Malformed, has_repeated_key, parse_event
 from graspd.nostr.filter import Filter, parse_filter
+from graspd.nostr.hex64 import is_hex64
 from graspd.nostr.prefix import Prefix
 from graspd.types import SubId
 

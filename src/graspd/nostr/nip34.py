@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from graspd.nostr.event import Event, is_hex64
+from graspd.nostr.event import Event
+from graspd.nostr.hex64 import is_hex64
 from graspd.nostr.kinds import ANNOUNCEMENT
 from graspd.nostr.nip19 import encode_npub
 from graspd.nostr.relay_url import Domain, is_service_clone, is_service_relay, parse_relay_url

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import orjson
 
-from graspd.nostr.event import Event, Malformed, is_hex64, parse_event
+from graspd.nostr.event import Event, Malformed, parse_event
 from graspd.nostr.filter import Filter
+from graspd.nostr.hex64 import is_hex64
 from graspd.nostr.prefix import Prefix
 from graspd.types import EventId, SubId
 

@@ -4,9 +4,11 @@ from functools import lru_cache
 from string import ascii_letters
 from typing import Final, NamedTuple
 
-from graspd.nostr.event import Event, is_hex64
+from graspd.nostr.hex64 import is_hex64
 from graspd.nostr.kinds import KIND_MAX
 from graspd.types import Address, EventId
+
+Tags = tuple[tuple[str, ...], ...]
 
 # NIP-34 and NIP-22: lower case names the parent, upper case the root of the conversation, q a quotation.
 ID_TAGS: Final = ("e", "E", "q")
@@ -43,18 +45,22 @@ _cached: Final = lru_cache(maxsize=4096)(_parsed)  # every event about a reposit
 class References(NamedTuple):
     """What an event speaks of: events, and replaceable events, repositories above all."""
 
-    ids: list[EventId]
-    addresses: list[Address]
+    ids: tuple[EventId, ...]
+    addresses: tuple[Address, ...]
 
 
-def references(event: Event) -> References:
-    """What this event speaks of, in the order of its tags."""
-    found = References([], [])
-    for tag in event.tags:
+_NOTHING: Final = References((), ())
+
+
+def references(tags: Tags) -> References:
+    """What these tags speak of, in their order."""
+    ids: list[EventId] = []
+    addresses: list[Address] = []
+    for tag in tags:
         if tag[0] in _NAMES and len(tag) > 1:
             value = tag[1]
             if tag[0] in ID_TAGS and len(value) == _ID_LENGTH and is_hex64(value):
-                found.ids.append(EventId(value))
+                ids.append(EventId(value))
             elif tag[0] in ADDRESS_TAGS and (address := parse_address(value)) is not None:
-                found.addresses.append(address)
-    return found
+                addresses.append(address)
+    return References(tuple(ids), tuple(addresses)) if ids or addresses else _NOTHING

@@ -12,7 +12,8 @@ import orjson
 from coincurve import PrivateKey
 
 from graspd.errors import DataDirError
-from graspd.nostr.event import Event, is_hex64, parse_event
+from graspd.nostr.event import Event, parse_event
+from graspd.nostr.hex64 import is_hex64
 from graspd.nostr.kinds import CLIENT_AUTH
 from graspd.types import PubKey, RelayUrl, UnixTime
 

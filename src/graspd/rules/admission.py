@@ -1,6 +1,6 @@
 """The one way in: `screen` before a signature is checked, `judge` after it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from graspd.nostr import kinds
 from graspd.nostr.event import Event, version_rank
@@ -8,9 +8,9 @@ from graspd.rules.announcement import judge_announcement
 from graspd.rules.changes import Change, Erase, Miss, Put, RaiseFloor, Release
 from graspd.rules.deletion import judge_deletion, judge_vanish, names
 from graspd.rules.expiry import has_expired
-from graspd.rules.facts import Facts
+from graspd.rules.facts import Facts, Inquiry, inquiry_of, inquiry_of_lonely
 from graspd.rules.policy import Policy
-from graspd.rules.related import judge_grasp_list, judge_related
+from graspd.rules.related import judge_grasp_list, judge_related, speaks_of_ours
 from graspd.rules.state import judge_state
 from graspd.rules.verdict import KNOWN, RELAYED, STORED, Reason, Verdict
 from graspd.types import PubKey, UnixTime
@@ -36,6 +36,16 @@ def screen(event: Event, policy: Policy, now: UnixTime, authenticated: frozenset
             return Verdict(Reason.PROTECTED_FROM_OTHERS, "a protected event can only be published by its author")
         return Verdict(Reason.PROTECTED, "a protected event can only be published by its authenticated author")
     return None
+
+
+def learn(events: list[Event], ask: Callable[[Inquiry], Facts], policy: Policy) -> Facts:
+    """What a store knows that bears on the events of one segment."""
+    facts = ask(inquiry_of(events))
+    lonely = [event for event in events if not speaks_of_ours(event, facts, policy)]
+    if lonely:
+        others = ask(inquiry_of_lonely(lonely))
+        facts.tagged_ids, facts.tagged_addresses = others.tagged_ids, others.tagged_addresses
+    return facts
 
 
 def judge(event: Event, facts: Facts, policy: Policy, now: UnixTime) -> Decision:

@@ -1,6 +1,7 @@
 """Deletion requests (NIP-09) and requests to vanish (NIP-62). Both count for their author's own events only."""
 
-from graspd.nostr.event import Event, is_hex64
+from graspd.nostr.event import Event
+from graspd.nostr.hex64 import is_hex64
 from graspd.nostr.kinds import REQUEST_KINDS, VANISH
 from graspd.nostr.relay_url import is_service_relay
 from graspd.nostr.tags import parse_address

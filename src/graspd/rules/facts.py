@@ -10,7 +10,6 @@ from typing import Final, NamedTuple, assert_never
 from graspd.nostr.event import Event, version_rank
 from graspd.nostr.kinds import ANNOUNCEMENT, GRASP_LIST, REQUEST_KINDS, STATE, VANISH
 from graspd.nostr.nip34 import Announcement, read_announcement
-from graspd.nostr.tags import references
 from graspd.rules.changes import Bury, Change, Erase, Forget, Hold, Miss, Put, RaiseFloor, Release
 from graspd.types import Address, EventId, PubKey, UnixTime
 
@@ -56,6 +55,9 @@ class Inquiry:
     related_addresses: set[Address] = field(default_factory=set)
     identifiers: set[str] = field(default_factory=set)  # of announcements and states
     authors: set[PubKey] = field(default_factory=set)
+    newcomers: set[PubKey] = field(default_factory=set)  # authors of whom it matters whether they were here before
+    lonely_ids: set[EventId] = field(default_factory=set)  # of the batch, those it matters whether something speaks of
+    lonely_addresses: set[Address] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -64,14 +66,14 @@ class Facts:
 
     held: dict[EventId, Held] = field(default_factory=dict)
     versions: dict[Address, Version] = field(default_factory=dict)  # the version we hold of an address
-    tagged_ids: set[EventId] = field(default_factory=set)  # of the batch, those a stored event speaks of
+    tagged_ids: set[EventId] = field(default_factory=set)  # of those asked about, what a stored event speaks of
     tagged_addresses: set[Address] = field(default_factory=set)
     announcements: dict[str, dict[PubKey, Announcement]] = field(default_factory=dict)  # by identifier and author
     gone: dict[EventId, PubKey] = field(default_factory=dict)  # never a deletion or vanish request
     buried: set[tuple[EventId, PubKey]] = field(default_factory=set)
     floors: dict[Address, Floor] = field(default_factory=dict)
     vanished: dict[PubKey, UnixTime] = field(default_factory=dict)
-    present_authors: set[PubKey] = field(default_factory=set)  # who has, or had, an event here
+    present_authors: set[PubKey] = field(default_factory=set)  # of those asked about, who has, or had, an event here
     waiting: dict[PubKey, list[Event]] = field(default_factory=dict)  # held deletion and vanish requests
 
     def put(self, event: Event) -> None:
@@ -83,7 +85,7 @@ class Facts:
         if event.kind == ANNOUNCEMENT:
             self.announcements.setdefault(event.identifier, {})[event.pubkey] = read_announcement(event)
         if event.kind not in REQUEST_KINDS:
-            ids, addresses = references(event)
+            ids, addresses = event.references
             self.tagged_ids.update(ids)
             self.tagged_addresses.update(addresses)
 
@@ -141,12 +143,26 @@ def inquiry_of(events: list[Event]) -> Inquiry:
             asked.addresses.add(address)
         if event.kind in (ANNOUNCEMENT, STATE):
             asked.identifiers.add(event.identifier)
+        if event.kind in (GRASP_LIST, VANISH):
+            asked.newcomers.add(event.pubkey)
         if event.kind == VANISH:
             continue
-        ids, addresses = references(event)
+        ids, addresses = event.references
         asked.related_ids.update(ids)
         asked.related_addresses.update(addresses)
     return asked
+
+
+def inquiry_of_lonely(events: list[Event]) -> Inquiry:
+    """What must be known besides, where what these events speak of is not here: whether something here speaks of them.
+
+    The dearest question, asked last: most events name their repository.
+    """
+    judged_by_tags = [event for event in events if event.kind not in (*_UNRELATED_KINDS, *REQUEST_KINDS)]
+    return Inquiry(
+        lonely_ids={event.id for event in judged_by_tags},
+        lonely_addresses={event.address for event in judged_by_tags if event.address is not None},
+    )
 
 
 def segments(events: list[Event]) -> list[list[Event]]:

@@ -3,7 +3,6 @@
 from graspd.nostr.event import Event
 from graspd.nostr.kinds import ANNOUNCEMENT, STATE
 from graspd.nostr.relay_url import is_service_relay
-from graspd.nostr.tags import references
 from graspd.rules.facts import Facts, Held
 from graspd.rules.policy import Policy
 from graspd.rules.verdict import STORED, Reason, Verdict
@@ -12,16 +11,20 @@ from graspd.types import Address, PubKey
 
 def judge_related(event: Event, facts: Facts, policy: Policy) -> Verdict:
     """Whether the event tags something we have, or something we have tags it."""
-    ids, addresses = references(event)
-    for address in addresses:
-        if address in facts.versions and not _is_blocked(address, policy):
-            return STORED
-    for event_id in ids:
-        if event_id in facts.held and not _is_refused(facts.held[event_id], policy):
-            return STORED
+    if speaks_of_ours(event, facts, policy):
+        return STORED
     if event.id in facts.tagged_ids or event.address in facts.tagged_addresses:
         return STORED
     return Verdict(Reason.UNRELATED, "the event tags no repository or event that is here, and none here tags it")
+
+
+def speaks_of_ours(event: Event, facts: Facts, policy: Policy) -> bool:
+    """Whether the event tags something we have."""
+    ids, addresses = event.references
+    for address in addresses:
+        if address in facts.versions and not _is_blocked(address, policy):
+            return True
+    return any(event_id in facts.held and not _is_refused(facts.held[event_id], policy) for event_id in ids)
 
 
 def judge_grasp_list(event: Event, facts: Facts, policy: Policy) -> Verdict:

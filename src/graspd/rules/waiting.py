@@ -13,7 +13,6 @@ GRASP servers waits for. The next event of that author that is stored brings the
 
 from graspd.nostr.event import Event
 from graspd.nostr.kinds import ANNOUNCEMENT, DELETION, VANISH
-from graspd.nostr.tags import references
 from graspd.rules.verdict import Reason
 
 
@@ -24,8 +23,8 @@ def waits_for(event: Event, reason: Reason) -> tuple[str, ...]:
             return (f"d:{event.identifier}",)
         case Reason.UNRELATED:
             own = [f"t:{event.id}"] if event.address is None else [f"t:{event.id}", f"g:{event.address}"]
-            ids = [f"i:{event_id}" for event_id in references(event).ids]
-            addresses = [f"a:{address}" for address in references(event).addresses]
+            ids = [f"i:{event_id}" for event_id in event.references.ids]
+            addresses = [f"a:{address}" for address in event.references.addresses]
             return tuple(dict.fromkeys([*own, *ids, *addresses]))
         case Reason.CONCERNS_OTHERS if event.kind != VANISH:
             return (f"p:{event.pubkey}",)
@@ -41,6 +40,6 @@ def provides(event: Event) -> tuple[str, ...]:
     if event.address is not None:
         keys.append(f"a:{event.address}")
     if event.kind != DELETION:
-        keys.extend(f"t:{event_id}" for event_id in references(event).ids)
-        keys.extend(f"g:{address}" for address in references(event).addresses)
+        keys.extend(f"t:{event_id}" for event_id in event.references.ids)
+        keys.extend(f"g:{address}" for address in event.references.addresses)
     return tuple(dict.fromkeys(keys))

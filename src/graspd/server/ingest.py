@@ -13,9 +13,9 @@ from typing import Final
 
 from graspd.errors import StoreError
 from graspd.nostr.event import Event
-from graspd.rules.admission import judge_batch, screen
+from graspd.rules.admission import judge_batch, learn, screen
 from graspd.rules.changes import Change, Put
-from graspd.rules.facts import inquiry_of, segments
+from graspd.rules.facts import segments
 from graspd.rules.policy import Policy
 from graspd.rules.verdict import BAD_SIGNATURE, KNOWN, Reason, Verdict
 from graspd.server.clock import Clock
@@ -155,7 +155,7 @@ class Ingest:
         new: list[Event] = []
         now = self._clock.now().wall
         for segment in segments([candidate.event for candidate in batch]):
-            facts = transaction.facts(inquiry_of(segment))
+            facts = learn(segment, transaction.facts, self._policy)
             changes: list[Change] = []
             source = batch[len(verdicts)].source
             for event, (verdict, made) in judge_batch(segment, facts, self._policy, now):

@@ -12,7 +12,6 @@ from typing import Protocol
 from graspd.negentropy import ItemSet
 from graspd.nostr.event import Event
 from graspd.nostr.filter import Filter
-from graspd.nostr.tags import references
 from graspd.rules.policy import Policy
 from graspd.rules.verdict import Reason, Verdict
 from graspd.rules.waiting import provides, waits_for
@@ -318,7 +317,7 @@ class Desk:
         """Whether an event is of the kind that our live filters ask for, or asked for until lately."""
         if self.interest.concerns(event):
             return True
-        return any(event_id in self._erased for event_id in references(event).ids)
+        return any(event_id in self._erased for event_id in event.references.ids)
 
     # Congestion
 

@@ -13,7 +13,7 @@ from graspd.nostr.event import Event
 from graspd.nostr.kinds import ANNOUNCEMENT, ROOT_KINDS, STATE
 from graspd.nostr.nip34 import read_announcement
 from graspd.nostr.relay_url import is_service_relay
-from graspd.nostr.tags import parse_address, references
+from graspd.nostr.tags import parse_address
 from graspd.rules.policy import Policy
 from graspd.sync.limits import SyncLimits
 from graspd.sync.reports import CapReached
@@ -97,7 +97,7 @@ class Interest:
             self._put_announcement(event)
         elif event.kind in ROOT_KINDS:
             self._put_root(event)
-        for event_id in references(event).ids:
+        for event_id in event.references.ids:
             number = self.roots.find(event_id)
             if number is not None:
                 self.roots.touch(number, event.created_at)
@@ -181,9 +181,9 @@ class Interest:
         """Whether an event is of the kind that our filters ask for."""
         if event.kind in (ANNOUNCEMENT, STATE):
             return True
-        if any(RepoAddr(address) in self._repo_by_addr for address in references(event).addresses):
+        if any(RepoAddr(address) in self._repo_by_addr for address in event.references.addresses):
             return True
-        return any(self.roots.find(event_id) is not None for event_id in references(event).ids)
+        return any(self.roots.find(event_id) is not None for event_id in event.references.ids)
 
     # Announcements
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
 import apsw
+import orjson
 
 from graspd.nostr.event import load_event
 from graspd.nostr.kinds import ANNOUNCEMENT, REQUEST_KINDS
@@ -13,7 +14,10 @@ from graspd.rules.facts import Facts, Floor, Held, Inquiry, Version
 from graspd.store.sqlite.keys import id_keys, packed, tag_key
 from graspd.types import Address, EventId, PubKey, UnixTime
 
-HELD: Final = "SELECT id, pubkey, kind, address, created_at FROM event WHERE "
+# In one row, however many there are: the interpreter's lock is let go for each row, and taken again when it is free.
+HELD: Final = """
+    SELECT lower(json_group_array(json_array(hex(id), hex(pubkey), kind, hex(address), created_at))) FROM event WHERE
+"""
 _PACKED_AT: Final = 2  # a letter and the mark stand before 32 packed bytes
 
 
@@ -39,20 +43,18 @@ def _read_held(db: apsw.Connection, asked: Inquiry, facts: Facts) -> None:
 
 
 def read_held(rows: Iterable[tuple[Any, ...]]) -> list[tuple[EventId, Held]]:
-    """What rows of `HELD` say."""
+    """What the row of `HELD` says."""
     return [
-        (
-            EventId(event_id.hex()),
-            Held(PubKey(pubkey.hex()), kind, None if address is None else Address(address.decode()), created_at),
-        )
-        for event_id, pubkey, kind, address, created_at in rows
+        (event_id, Held(pubkey, kind, Address(bytes.fromhex(address).decode()) if address else None, created_at))
+        for (found,) in rows
+        for event_id, pubkey, kind, address, created_at in orjson.loads(found)
     ]
 
 
 def _read_tagged(db: apsw.Connection, asked: Inquiry, facts: Facts) -> None:
     """What stored events speak of. A request speaks of what must go, so it vouches for nothing."""
-    keys = [key for event_id in asked.ids for key in id_keys(event_id)]
-    keys += [tag_key(letter, address) for address in asked.addresses for letter in ADDRESS_TAGS]
+    keys = [key for event_id in asked.lonely_ids for key in id_keys(event_id)]
+    keys += [tag_key(letter, address) for address in asked.lonely_addresses for letter in ADDRESS_TAGS]
     for (key,) in _rows(db, f"SELECT DISTINCT key FROM tag WHERE key IN ({{}}) AND kind NOT IN {REQUEST_KINDS}", keys):
         if key[1:_PACKED_AT] == b"\xff":
             facts.tagged_ids.add(EventId(key[_PACKED_AT:].hex()))
@@ -80,9 +82,10 @@ def _read_memory(db: apsw.Connection, asked: Inquiry, facts: Facts) -> None:
         facts.floors[Address(address.decode())] = Floor(UnixTime(created_at), EventId(event_id), bool(seen))
     for pubkey, until in _rows(db, "SELECT * FROM vanished WHERE pubkey IN ({})", authors):
         facts.vanished[PubKey(pubkey.hex())] = UnixTime(until)
+    newcomers = [packed(pubkey) for pubkey in asked.newcomers]
     for table in ("event", "gone"):
         for (pubkey,) in _rows(
-            db, f"SELECT value FROM ({{}}) WHERE EXISTS (SELECT 1 FROM {table} WHERE pubkey = value)", authors
+            db, f"SELECT value FROM ({{}}) WHERE EXISTS (SELECT 1 FROM {table} WHERE pubkey = value)", newcomers
         ):
             facts.present_authors.add(PubKey(pubkey.hex()))
     for (raw,) in _rows(db, "SELECT raw FROM waiting WHERE pubkey IN ({}) ORDER BY seq", authors):

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from graspd.nostr.event import Event, is_hex64
+from graspd.nostr.event import Event
+from graspd.nostr.hex64 import is_hex64
 from graspd.nostr.tags import ID_TAGS, is_indexed
 from graspd.types import EventId
 

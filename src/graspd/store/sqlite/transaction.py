@@ -23,7 +23,7 @@ _NO_REQUEST: Final = f"AND kind NOT IN {REQUEST_KINDS}"
 _PUT_EVENTS: Final = """
     INSERT INTO event (seq, id, pubkey, created_at, kind, address, expires_at, source)
     SELECT value ->> 0, unhex(value ->> 1), unhex(value ->> 2), value ->> 3, value ->> 4,
-           unhex(value ->> 5), value ->> 6, ?2
+           unhex(value ->> 5), value ->> 6, (SELECT seq FROM source WHERE name = ?2)
     FROM json_each(?1)
 """
 _PUT_BODIES: Final = """
@@ -70,13 +70,10 @@ class SqliteTransaction:
             spans.append((seq, at, len(event.raw)))
             at += len(event.raw)
         self.next_seq += len(events)
-        self._db.execute(_PUT_EVENTS, (orjson.dumps(rows).decode(), self._source(source)))
+        self._db.execute("INSERT INTO source (name) VALUES (?) ON CONFLICT DO NOTHING", (source,))
+        self._db.execute(_PUT_EVENTS, (orjson.dumps(rows).decode(), source))
         self._db.execute(_PUT_BODIES, (orjson.dumps(spans).decode(), b"".join(event.raw for event in events)))
         self._db.execute(_PUT_TAGS, (orjson.dumps(tags).decode(),))
-
-    def _source(self, name: str) -> int:
-        self._db.execute("INSERT INTO source (name) VALUES (?) ON CONFLICT DO NOTHING", (name,))
-        return int(self._db.execute("SELECT seq FROM source WHERE name = ?", (name,)).get)
 
     def _change(self, change: Bury | Erase | Forget | Hold | Miss | RaiseFloor | Release) -> None:
         match change:
@@ -138,7 +135,8 @@ class SqliteTransaction:
 
     def expire(self, now: UnixTime, most: int) -> int:
         """Carry out what the rules say of events that have expired, at most so many; how many that were."""
-        found = read_held(self._db.execute(f"{HELD} expires_at <= ? LIMIT ?", (now, most)))
+        expired = "seq IN (SELECT seq FROM event WHERE expires_at <= ? LIMIT ?)"
+        found = read_held(self._db.execute(f"{HELD} {expired}", (now, most)))
         changes = [change for event_id, held in found for change in expiry(event_id, held)]
         requests = self._waiting("instr(raw, ?)", b'"expiration"')
         changes += [Release(request.id) for request in requests if has_expired(request, now)]
