@@ -42,7 +42,7 @@ _SHUTDOWN_S_MAX: Final = 8.0
 # the time of a busy relay on finding nothing.
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
 # The loop and the store's threads take turns; at the usual 5 ms every client would wait that long for a busy thread.
-_TURN_S: Final = 0.001
+_TURN_S: Final = 0.0003
 
 log = logging.getLogger("graspd")
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
@@ -34,6 +33,8 @@ from graspd.server.negotiations import Negotiations
 from graspd.types import EventId, Monotonic, SubId
 
 _SLICE_BYTES: Final = 256 * 1024  # of an answer, before we wait for the client to keep up
+
+_TURN_EVENTS: Final = 64  # read from one client before the others, and those already read, have their turn
 
 log = logging.getLogger("graspd.connection")
 
@@ -81,6 +82,7 @@ class Connection:
         self._negotiations = Negotiations(hub.sets, hub.limits, self._negotiation_late)
         self._outbox: list[bytes] = []
         self._heard_at = hub.clock.now().mono
+        self._in_a_row = 0
 
     async def serve(self) -> None:
         """Talk until the client leaves, is idle for too long, or is let go."""
@@ -91,7 +93,8 @@ class Connection:
                 except ConnectionError:
                     return  # it left while its ping was being answered
                 if message.type is WSMsgType.TEXT:
-                    await self._receive(message.data.encode())
+                    for effect in self._heard(message.data.encode()):
+                        await self._perform(effect)
                 elif message.type is WSMsgType.BINARY:
                     self.send(m.notice(Prefix.INVALID.says("messages are text")))
                 else:
@@ -122,40 +125,43 @@ class Connection:
         transport.write(data)
         self.drop_if_behind(transport.get_write_buffer_size())
 
-    async def _receive(self, data: bytes) -> None:
+    def _heard(self, data: bytes) -> list[Effect]:
         now = self._hub.clock.now()
         self._heard_at = now.mono
-        await self._perform(self._session.receive(data, now.wall))
+        return self._session.receive(data, now.wall)
 
-    async def _perform(self, effects: Iterable[Effect]) -> None:
-        for effect in effects:
-            match effect:
-                case Send(payload):
-                    self.send(payload)
-                case Submit(event):
-                    await self._submit(event)
-                case Subscribe():
-                    await self._subscribe(effect)
-                case Unsubscribe(sub_id):
-                    self._unsubscribe(sub_id)
-                case CountStored():
-                    await self._count(effect)
-                case CheckAuth(event):
-                    genuine = await self._hub.verify.verify([event])
-                    await self._perform(self._session.authenticated(event, genuine[0]))
-                case OpenNegotiation() | ContinueNegotiation() | CloseNegotiation():
-                    await self._negotiate(effect)
-                case _:
-                    assert_never(effect)
+    async def _perform(self, effect: Effect) -> None:
+        match effect:
+            case Submit(event):
+                self._submit(event)
+                self._in_a_row += 1
+                if self._hub.ingest.is_full:
+                    await self._hub.ingest.room()
+                elif self._in_a_row % _TURN_EVENTS == 0:
+                    await asyncio.sleep(0)
+            case Send(payload):
+                self.send(payload)
+            case Subscribe():
+                await self._subscribe(effect)
+            case Unsubscribe(sub_id):
+                self._unsubscribe(sub_id)
+            case CountStored():
+                await self._count(effect)
+            case CheckAuth(event):
+                genuine = await self._hub.verify.verify([event])
+                for answer in self._session.authenticated(event, genuine[0]):
+                    await self._perform(answer)
+            case OpenNegotiation() | ContinueNegotiation() | CloseNegotiation():
+                await self._negotiate(effect)
+            case _:
+                assert_never(effect)
 
-    async def _submit(self, event: Event) -> None:
+    def _submit(self, event: Event) -> None:
         if not self._hub.rate.take(self._peer, self._heard_at):
             verdict = Verdict(Reason.RATE, f"more than {self._hub.rate.per_minute} events a minute; slow down")
             self._answer(event, verdict)
             return
         self._hub.ingest.submit(event, lambda verdict: self._answer(event, verdict), DIRECT, self._session.pubkeys)
-        if self._hub.ingest.is_full:
-            await self._hub.ingest.room()
 
     def _answer(self, event: Event, verdict: Verdict) -> None:
         if verdict.reason is Reason.PROTECTED:

@@ -9,6 +9,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from graspd.errors import StoreError
@@ -24,8 +25,8 @@ from graspd.store.ports import EventStore, Transaction
 from graspd.types import PubKey
 
 DIRECT: Final = "direct"  # the source of what a client published
-_BATCH_MAX: Final = 500
-_BATCHES_AHEAD: Final = 4  # being verified while others are committed
+_BATCH_MAX: Final = 300
+_BATCHES_AHEAD: Final = 16  # being verified while others are committed
 _COMMIT_MAX: Final = 2000  # events; a larger commit costs less an event, and everyone in it waits for its end
 _BACKLOG_MAX: Final = 8000  # beyond this, clients are read no further until it shrinks
 _FAILED: Final = Verdict(Reason.STORE_FAILED, "the store failed; this relay takes no events until it is restarted")
@@ -54,6 +55,8 @@ class Ingest:
         self._roomy.set()
         self._backlog = 0
         self._slots: asyncio.Queue[asyncio.Task[list[_Candidate]]] = asyncio.Queue(_BATCHES_AHEAD)
+        self._checked: deque[list[_Candidate]] = deque()  # in order; the writer takes them
+        self._commit_waits = False
         self._failed = False
         self.commits_started = 0
         self.commits_finished = 0
@@ -92,7 +95,7 @@ class Ingest:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._collect(group))
-            group.create_task(self._commit_in_order())
+            group.create_task(self._commit_in_order(group))
 
     async def _collect(self, group: asyncio.TaskGroup) -> None:
         while True:
@@ -109,40 +112,44 @@ class Ingest:
         except StoreError as error:
             self._fail(error, batch)
             return []
-        unknown = [candidate for candidate in batch if candidate.event.id not in known]
-        genuine = await self._verify.verify([candidate.event for candidate in unknown])
-        for candidate in batch:
-            if candidate.event.id in known:
-                self._answer(candidate, KNOWN)
-        for candidate, good in zip(unknown, genuine, strict=True):
+        if known:
+            for candidate in batch:
+                if candidate.event.id in known:
+                    self._answer(candidate, KNOWN)
+            batch = [candidate for candidate in batch if candidate.event.id not in known]
+        genuine = await self._verify.verify([candidate.event for candidate in batch])
+        if all(genuine):
+            return batch
+        for candidate, good in zip(batch, genuine, strict=True):
             if not good:
                 self._answer(candidate, BAD_SIGNATURE)
-        return [candidate for candidate, good in zip(unknown, genuine, strict=True) if good]
+        return [candidate for candidate, good in zip(batch, genuine, strict=True) if good]
 
-    async def _commit_in_order(self) -> None:
-        ahead: deque[asyncio.Task[list[_Candidate]]] = deque()
+    async def _commit_in_order(self, group: asyncio.TaskGroup) -> None:
         while True:
-            if not ahead:
-                ahead.append(await self._slots.get())
-            batch = await ahead.popleft()
-            # What has been verified meanwhile goes into the same commit.
-            while len(batch) < _COMMIT_MAX and (ahead or not self._slots.empty()):
-                if not ahead:
-                    ahead.append(self._slots.get_nowait())
-                if not ahead[0].done():
-                    break
-                batch += ahead.popleft().result()
+            batch = await (await self._slots.get())
             if batch:
-                await self._commit(batch)
+                self._checked.append(batch)
+                self._have_committed(group)
 
-    async def _commit(self, batch: list[_Candidate]) -> None:
+    def _have_committed(self, group: asyncio.TaskGroup) -> None:
+        """Have a commit wait behind the one under way, so that the writer never waits for us to come round."""
+        if self._checked and not self._commit_waits:
+            self._commit_waits = True
+            group.create_task(self._commit(group))
+
+    async def _commit(self, group: asyncio.TaskGroup) -> None:
         self.commits_started += 1
         number = self.commits_started
+        batch: list[_Candidate] = []
         try:
             verdicts, new = await self._store.commit(lambda transaction: self._decide(transaction, batch))
         except StoreError as error:
-            self._fail(error, batch)
+            self._commit_waits = False
+            self._fail(error, [*batch, *chain.from_iterable(self._checked)])
+            self._checked.clear()
             return
+        self._have_committed(group)
         self.commits_finished = number
         for candidate, verdict in zip(batch, verdicts, strict=True):
             self._answer(candidate, verdict)
@@ -150,7 +157,10 @@ class Ingest:
             self.on_new(event, number)
 
     def _decide(self, transaction: Transaction, batch: list[_Candidate]) -> tuple[list[Verdict], list[Event]]:
-        """In the writer's thread: judge the batch on facts that no one else can change meanwhile."""
+        """In the writer's thread: judge what has been checked by now on facts that no one else can change meanwhile."""
+        self._commit_waits = False  # before anything is taken: what is checked from now on has another commit
+        while self._checked and len(batch) < _COMMIT_MAX:
+            batch += self._checked.popleft()
         verdicts: list[Verdict] = []
         new: list[Event] = []
         now = self._clock.now().wall
