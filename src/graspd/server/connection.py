@@ -33,7 +33,6 @@ from graspd.server.negotiations import Negotiations
 from graspd.types import EventId, Monotonic, SubId
 
 _SLICE_BYTES: Final = 256 * 1024  # of an answer, before we wait for the client to keep up
-
 _TURN_EVENTS: Final = 64  # read from one client before the others, and those already read, have their turn
 
 log = logging.getLogger("graspd.connection")

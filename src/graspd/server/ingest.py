@@ -25,7 +25,7 @@ from graspd.store.ports import EventStore, Transaction
 from graspd.types import PubKey
 
 DIRECT: Final = "direct"  # the source of what a client published
-_BATCH_MAX: Final = 300
+_BATCH_MAX: Final = 300  # checked together, while the next are being read
 _BATCHES_AHEAD: Final = 16  # being verified while others are committed
 _COMMIT_MAX: Final = 2000  # events; a larger commit costs less an event, and everyone in it waits for its end
 _BACKLOG_MAX: Final = 8000  # beyond this, clients are read no further until it shrinks
