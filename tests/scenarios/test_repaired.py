@@ -7,7 +7,7 @@ from graspd.nostr import kinds
 from graspd.nostr import messages as m
 from graspd.sync import inputs as i
 from graspd.sync.lifecycle import State
-from graspd.sync.reports import Offended
+from graspd.sync.reports import Offended, RateLimited
 from graspd.types import RelayUrl, SubId
 from sim.content import COMMENT, Repo, author, forged, make
 from sim.peers.authenticating import Authenticating
@@ -231,6 +231,43 @@ def test_a_forgery_in_hand_does_not_keep_the_true_event_out_that_comes_live() ->
     s.wait(0.5)
     s.publish(issue, honest)
     s.expect(issue, within_s=60)
+
+
+def test_a_forgery_from_the_future_does_not_keep_the_true_event_out() -> None:
+    """Nobody has checked its signature by the time it is put aside."""
+    s = Scenario()
+    honest, liar = s.peer("honest"), s.peer("liar")
+    repo = s.repository(liar, honest)
+    s.start()
+    s.expect_that(lambda: is_live(s, honest) and is_live(s, liar), within_s=60)
+    issue = s.issue(repo, ago_s=-1800)
+    s.publish(forged(issue), liar)
+    s.wait(5)
+    s.publish(issue, honest)
+    s.wait(600)
+    assert not s.has(issue)
+    s.expect(issue, within_s=600)
+    assert {offended.peer for offended in s.found(Offended)} == {liar}
+
+
+class RefusesTwice(Temper):
+    """Gives two reasons for one refusal, the one that asks for time last."""
+
+    def instead(self, talk: Talk, message: m.ClientMessage, now: float) -> list[Reply] | None:
+        if not isinstance(message, m.NegOpen):
+            return None
+        return [said(m.neg_err(message.sub_id, "error: tired")), said(m.closed(message.sub_id, "rate-limited: wait"))]
+
+
+def test_a_plea_for_time_is_heard_though_its_request_is_over() -> None:
+    s = Scenario()
+    tired = s.peer("tired", RefusesTwice())
+    s.issue(s.repository(tired), on=[tired])
+    s.start()
+    s.expect_that(lambda: bool(s.found(RateLimited)), within_s=60)
+    slowed = s.now
+    s.wait(60)
+    assert not s.asked(tired, after=slowed + 1)
 
 
 def test_a_dropped_relay_is_let_go() -> None:

@@ -50,7 +50,7 @@ def test_a_forgery_settles_the_matter_with_whoever_sent_it_and_nobody_else(desk:
 
     assert [waiter.told for waiter in desk.waiters.values()] == [[Settlement.FORGED], [Settlement.FREED]]
     assert desk.to_refetch == [(EVENT.id, THREE)]
-    assert not desk.is_held(EVENT.id)
+    assert not desk.is_held(EVENT.id, None)
 
 
 def test_a_true_event_is_asked_for_no_more(desk: Desk) -> None:
@@ -63,4 +63,4 @@ def test_a_true_event_is_asked_for_no_more(desk: Desk) -> None:
 
     assert [waiter.told for waiter in desk.waiters.values()] == [[Settlement.TAKEN], [Settlement.TAKEN]]
     assert desk.to_refetch == []
-    assert desk.is_held(EVENT.id)
+    assert desk.is_held(EVENT.id, None)

@@ -90,12 +90,15 @@ def _hear_closed(answer: ClosedArrived, link: Link) -> None:
         if not passes and not link.owner.refuses_limit_zero and _LIMIT_ZERO in answer.text.lower():
             link.owner.refuses_limit_zero = passes = True
         link.live_closed(link.live.closed(sub), passes=passes)
+    else:
+        line.heed(answer.prefix, answer.text)
 
 
 def _hear_neg_err(answer: NegErrArrived, link: Link) -> None:
     line, sub = link.line, answer.sub
     transfer = line.owner_of(sub)
     if transfer is None:
+        line.heed(answer.prefix, answer.text)
         return
     line.drop(sub)
     # `blocked:` speaks of the size of this one session, though its text says "too many" as well.

@@ -99,7 +99,7 @@ class Desk:
         self.missed: dict[RelayUrl, UnixTime] = {}  # peers that brought more than could be kept, and since when
         self.work = 0  # items handled in this step: large work is cut when this is large
         self._judged_at = Monotonic(0.0)  # when the own relay last answered
-        self._also_from: dict[EventId, dict[RelayUrl, None]] = {}  # of events in hand: who else sent them live
+        self._also_from: dict[EventId, dict[RelayUrl, None]] = {}  # of events in hand: who else has them
         self._provided: dict[str, int] = {}  # keys that stored events brought while others were being judged
         self._erased: dict[EventId, None] = {}  # lately: what speaks of these was asked for a moment ago
         self._held_up: dict[RelayUrl, None] = {}
@@ -162,24 +162,31 @@ class Desk:
 
     # Events
 
-    def is_held(self, event_id: EventId) -> bool:
-        """Whether an id need not be fetched, as far as we remember without asking the own relay."""
+    def is_held(self, event_id: EventId, peer: RelayUrl | None) -> bool:
+        """Whether an id that a peer offers need not be fetched, as far as we remember without asking the own relay."""
         if self.ledger.standing(event_id) is Standing.RECENT:
             return True
+        if peer is not None:
+            self.rejected.offered(event_id, peer)
         return self.rejected.knows(event_id, self.now.wall)
 
     def take(self, event: Event, source: Source, gap: Gap, transfer: int | None) -> bool:
         """An event has arrived. Returns whether the transfer now waits for its verdict."""
         standing = self.ledger.standing(event.id)
         if standing is not Standing.IN_HAND:
-            if self.is_held(event.id):
+            if self.is_held(event.id, source.peer):
                 return False
             self._ingest(event, source, gap, transfer)
         elif transfer is None and source.peer is not None:
-            self._also_from.setdefault(event.id, {})[source.peer] = None
+            self._note_others(event.id, (source.peer,))
         if transfer is not None:
             self.ledger.wait(event.id, transfer)
         return transfer is not None
+
+    def _note_others(self, event_id: EventId, peers: tuple[RelayUrl, ...]) -> None:
+        self._also_from.setdefault(event_id, {}).update(dict.fromkeys(peers))
+        while len(self._also_from) > self.limits.recent_max:
+            del self._also_from[next(iter(self._also_from))]
 
     def _ingest(self, event: Event, source: Source, gap: Gap, transfer: int | None = None) -> None:
         self.ledger.arrived(event.id)
@@ -267,6 +274,8 @@ class Desk:
 
     def _wake(self, woken: list[tuple[EventId, Rejected]]) -> None:
         for event_id, entry in woken:
+            if entry.others:
+                self._note_others(event_id, entry.others)
             if entry.event is not None:
                 self.to_retry.append((entry.event, entry.source))
             elif entry.source.peer is not None:

@@ -93,7 +93,7 @@ class Fetcher(Transfer):
 
     def _leave(self, event_id: EventId) -> bool:
         """Whether an id is held, or being fetched by somebody else whom we wait for."""
-        if self.desk.is_held(event_id):
+        if self.desk.is_held(event_id, self.peer):
             return True
         if self.desk.ledger.standing(event_id) is Standing.FREE:
             return False

@@ -237,6 +237,10 @@ class OpenLine:
             return True
         if prefix is not Prefix.RATE_LIMITED and self._shrink(text):
             return True
+        return self.heed(prefix, text)
+
+    def heed(self, prefix: Prefix | None, text: str) -> bool:
+        """Whether a refusal asks us to wait, which we then do; also where what it refuses is over already."""
         if prefix is Prefix.RATE_LIMITED or asks_to_slow_down(text):
             self.slow_down(text)
             return True

@@ -17,7 +17,7 @@ from graspd.sync.effects import Source, Way
 from graspd.sync.limits import SyncLimits
 from graspd.sync.records import RejectedRecord
 from graspd.sync.unsaved import Unsaved
-from graspd.types import EventId, UnixTime
+from graspd.types import EventId, RelayUrl, UnixTime
 
 
 class Rejected(NamedTuple):
@@ -28,6 +28,7 @@ class Rejected(NamedTuple):
     source: Source
     keys: tuple[str, ...]
     event: Event | None  # only where it may be accepted later and there was room
+    others: tuple[RelayUrl, ...] = ()  # of one from the future: who else has it; no signature was checked yet
 
 
 class RejectedMemory:
@@ -91,6 +92,14 @@ class RejectedMemory:
             return True
         self.forget(event_id)
         return False
+
+    def offered(self, event_id: EventId, peer: RelayUrl) -> None:
+        """One that is remembered has been sent, or is claimed, by this peer."""
+        if event_id not in self._early:
+            return
+        entry = self._by_id[event_id]
+        if peer not in (entry.source.peer, *entry.others) and len(entry.others) < self._limits.relays_per_announcement:
+            self._by_id[event_id] = entry._replace(others=(*entry.others, peer))
 
     def wake(self, keys: tuple[str, ...]) -> list[tuple[EventId, Rejected]]:
         """Take out those that waited for one of these keys, to be tried again."""
