@@ -28,6 +28,15 @@ def walking(s: Scenario) -> NoNegentropy:
     return NoNegentropy(s.world.faults, Refusal.CLOSED, 0)
 
 
+def with_honest_and_liar(s: Scenario) -> tuple[RelayUrl, RelayUrl, Repo]:
+    """Two peers of one repository, both live; the second is to be given forgeries."""
+    honest, liar = s.peer("honest"), s.peer("liar")
+    repo = s.repository(liar, honest)
+    s.start()
+    s.expect_that(lambda: is_live(s, honest) and is_live(s, liar), within_s=60)
+    return honest, liar, repo
+
+
 class ClosesOnce(Temper):
     """Closes the first subscription with history."""
 
@@ -221,10 +230,7 @@ def test_a_forgery_in_hand_does_not_keep_the_true_event_out() -> None:
 
 def test_a_forgery_in_hand_does_not_keep_the_true_event_out_that_comes_live() -> None:
     s = Scenario()
-    honest, liar = s.peer("honest"), s.peer("liar")
-    repo = s.repository(liar, honest)
-    s.start()
-    s.expect_that(lambda: is_live(s, honest) and is_live(s, liar), within_s=60)
+    honest, liar, repo = with_honest_and_liar(s)
     s.own.machine.conditions.disk_s = (3.0, 3.0)
     issue = s.issue(repo, ago_s=0)
     s.publish(forged(issue), liar)
@@ -236,10 +242,7 @@ def test_a_forgery_in_hand_does_not_keep_the_true_event_out_that_comes_live() ->
 def test_a_forgery_from_the_future_does_not_keep_the_true_event_out() -> None:
     """Nobody has checked its signature by the time it is put aside."""
     s = Scenario()
-    honest, liar = s.peer("honest"), s.peer("liar")
-    repo = s.repository(liar, honest)
-    s.start()
-    s.expect_that(lambda: is_live(s, honest) and is_live(s, liar), within_s=60)
+    honest, liar, repo = with_honest_and_liar(s)
     issue = s.issue(repo, ago_s=-1800)
     s.publish(forged(issue), liar)
     s.wait(5)

@@ -41,9 +41,9 @@ def screen(event: Event, policy: Policy, now: UnixTime, authenticated: frozenset
 def learn(events: list[Event], ask: Callable[[Inquiry], Facts], policy: Policy) -> Facts:
     """What a store knows that bears on the events of one segment."""
     facts = ask(inquiry_of(events))
-    lonely = [event for event in events if not speaks_of_ours(event, facts, policy)]
-    if lonely:
-        others = ask(inquiry_of_lonely(lonely))
+    lonely = inquiry_of_lonely([event for event in events if not speaks_of_ours(event, facts, policy)])
+    if lonely.lonely_ids:
+        others = ask(lonely)
         facts.tagged_ids, facts.tagged_addresses = others.tagged_ids, others.tagged_addresses
     return facts
 

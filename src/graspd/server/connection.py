@@ -81,7 +81,7 @@ class Connection:
         self._negotiations = Negotiations(hub.sets, hub.limits, self._negotiation_late)
         self._outbox: list[bytes] = []
         self._heard_at = hub.clock.now().mono
-        self._in_a_row = 0
+        self._events_read = 0
 
     async def serve(self) -> None:
         """Talk until the client leaves, is idle for too long, or is let go."""
@@ -133,10 +133,10 @@ class Connection:
         match effect:
             case Submit(event):
                 self._submit(event)
-                self._in_a_row += 1
+                self._events_read += 1
                 if self._hub.ingest.is_full:
                     await self._hub.ingest.room()
-                elif self._in_a_row % _TURN_EVENTS == 0:
+                elif self._events_read % _TURN_EVENTS == 0:
                     await asyncio.sleep(0)
             case Send(payload):
                 self.send(payload)

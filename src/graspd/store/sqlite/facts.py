@@ -36,8 +36,11 @@ def read_facts(db: apsw.Connection, asked: Inquiry) -> Facts:
     facts = Facts()
     ids = _bound(packed(event_id) for event_id in asked.ids | asked.related_ids)
     addresses = _bound(address.encode() for address in asked.addresses | asked.related_addresses)
-    _read_held(db, ids, addresses, facts)
-    _read_memory(db, ids, addresses, _bound(packed(pubkey) for pubkey in asked.authors), facts)
+    authors = _bound(packed(pubkey) for pubkey in asked.authors)
+    if ids is not None or addresses is not None:
+        _read_held(db, ids, addresses, facts)
+    if ids is not None or addresses is not None or authors is not None:
+        _read_memory(db, ids, addresses, authors, facts)
     _read_present(db, asked, facts)
     _read_tagged(db, asked, facts)
     _read_announcements(db, asked, facts)
